@@ -1,0 +1,77 @@
+"""One chat and its messages as plain values, as the store keeps them and the front ends show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class MessageState(StrEnum):
+    """How a message stands. An answer that was RUNNING when the program died is read back as INTERRUPTED."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    STOPPED = "stopped"  # by the person
+    CUT_LENGTH = "cut-length"  # max_tokens
+    CUT_CONTEXT = "cut-context"  # the context was full
+    INTERRUPTED = "interrupted"  # the engine or the program ended in mid-answer
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerStats:
+    """What an answer cost. Counts in tokens, times in seconds."""
+
+    tokens_read: int = 0
+    tokens_reused: int = 0
+    tokens_written: int = 0
+    read_seconds: float = 0.0
+    write_seconds: float = 0.0
+    thinking_seconds: float = 0.0
+    thinking_tokens: int = 0
+    context_used: int = 0
+    seed: int = 0
+    model: str = ""
+
+    @property
+    def read_tokens_per_second(self) -> float | None:
+        return self.tokens_read / self.read_seconds if self.read_seconds > 0 and self.tokens_read else None
+
+    @property
+    def write_tokens_per_second(self) -> float | None:
+        return (
+            self.tokens_written / self.write_seconds
+            if self.write_seconds > 0 and self.tokens_written
+            else None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. ``id`` is the store's; ``created`` is seconds since 1970 UTC."""
+
+    id: int
+    chat_id: int
+    role: Role
+    text: str
+    thinking: str = ""
+    state: MessageState = MessageState.COMPLETE
+    stats: AnswerStats | None = None
+    created: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat as the list shows it. An empty title means: not named yet."""
+
+    id: int
+    title: str
+    created: float
+    updated: float
+    thinking: bool = True

@@ -1,0 +1,63 @@
+"""What the chat needs of an engine. ``client.py`` (a child process) is the real one.
+
+Everything is asyncio and independent of Qt. One engine holds at most one loaded model and works on
+one request at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Protocol
+
+from clover_gui.engine.protocol import (
+    EngineInfo,
+    Finished,
+    Generate,
+    Loaded,
+    LoadProgress,
+    LoadSettings,
+    PromptMessage,
+    Reading,
+    Sampling,
+    Text,
+)
+
+GenerationEvent = Reading | Text | Finished
+
+
+class Engine(Protocol):
+    """A running engine. Every method may raise the EngineError family of errors.py."""
+
+    @property
+    def loaded(self) -> Loaded | None:
+        """The model that is loaded now, or None (also after the child died)."""
+
+    async def describe(self) -> EngineInfo:
+        """Version, devices and known architectures; starts the child if needed."""
+
+    async def load(
+        self, settings: LoadSettings, progress: Callable[[LoadProgress], None] | None = None
+    ) -> Loaded:
+        """Load a model in place of the present one. Cancelling the task cancels the load."""
+
+    def generate(
+        self,
+        messages: tuple[PromptMessage, ...],
+        *,
+        thinking: bool | None = None,
+        sampling: Sampling | None = None,
+        max_tokens: int = 0,
+    ) -> AsyncIterator[GenerationEvent]:
+        """Answer the last message; the last event is Finished. Closing the iterator stops the answer."""
+
+    async def cancel(self) -> None:
+        """Stop the running answer; its iterator then ends with Finished(reason="cancelled")."""
+
+    async def unload(self) -> None:
+        """Free the model's memory."""
+
+    async def close(self) -> None:
+        """End the child. Never raises."""
+
+
+__all__ = ["Engine", "Generate", "GenerationEvent"]

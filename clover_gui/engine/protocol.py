@@ -1,0 +1,350 @@
+"""Everything that the program and its engine child say to each other, as dataclasses.
+
+One message is one line of JSON: ``{"type": "load", ...fields}``. Both ends import this module, so a
+field is added in one place. Requests go down the child's stdin, events come up its (duplicated)
+stdout. Unknown fields are ignored and missing ones take their defaults, so that versions may differ
+by additions; ``VERSION`` changes when that is not enough, and the client refuses another number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+VERSION = 1
+
+# Kinds of failure in ``Failed.kind``.
+FAIL_MISSING = "missing"
+FAIL_ARCHITECTURE = "unknown-architecture"
+FAIL_TRUNCATED = "truncated"
+FAIL_CORRUPT = "corrupt"
+FAIL_MEMORY = "out-of-memory"
+FAIL_CANCELLED = "cancelled"
+FAIL_TEMPLATE = "template"
+FAIL_CONTEXT_FULL = "context-full"
+FAIL_NOT_LOADED = "not-loaded"
+FAIL_DECODE = "decode"
+FAIL_OTHER = "other"
+
+# ``Finished.reason``.
+STOP_END = "end"  # the model ended its answer
+STOP_LENGTH = "length"  # max_tokens reached
+STOP_CONTEXT = "context-full"  # the context is used up
+STOP_CANCELLED = "cancelled"
+
+# Layout of one chat message in ``Generate.messages``.
+ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT = "system", "user", "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """One turn as the template sees it."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """How to load a file. Layers and tokens are counts; ``kv_type`` is "f16" or "q8_0".
+
+    ``gpu_layers`` as in llama.cpp (repeating layers + 1 for the output; -1 all). ``threads`` 0 lets the
+    child choose physical cores minus one (at least one).
+    """
+
+    path: str
+    context: int = 4096
+    kv_type: str = "f16"
+    gpu_layers: int = 0
+    cpu_expert_layers: int = 0
+    threads: int = 0
+    batch: int = 512
+    use_mmap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the next token is chosen. temperature 0 is greedy. seed None means a new one each time."""
+
+    temperature: float = 0.7
+    top_k: int = 40
+    top_p: float = 0.95
+    min_p: float = 0.0
+    presence_penalty: float = 0.0
+    repeat_penalty: float = 1.0
+    seed: int | None = None
+
+
+# ------------------------------------------------------------------ requests (program -> child)
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """Ask for EngineInfo: version, devices, known architectures (asked of the engine itself)."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    id: int
+    settings: LoadSettings
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Ask for the exact buffer sizes of these settings without allocating them."""
+
+    id: int
+    settings: LoadSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Answer the last message. ``thinking`` None leaves the template's own default."""
+
+    id: int
+    messages: tuple[PromptMessage, ...]
+    thinking: bool | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    max_tokens: int = 0  # 0: until the context is full
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop request ``target`` (a load or an answer) as soon as possible. Handled while it runs."""
+
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shutdown:
+    """End the child."""
+
+
+# ------------------------------------------------------------------ events (child -> program)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """First message of a child: it can take requests."""
+
+    protocol: int
+    pid: int
+    engine_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDevice:
+    """One device of the engine's own list. ``type`` is "cpu", "gpu", "igpu", "accel" or "meta"."""
+
+    name: str
+    description: str
+    backend: str
+    type: str
+    memory_free_bytes: int
+    memory_total_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """Answer to Describe. ``system_info`` is the engine's own line on processor features."""
+
+    id: int
+    engine_version: str
+    gpu_offload: bool
+    devices: tuple[EngineDevice, ...]
+    architectures: dict[str, bool]
+    system_info: str = ""
+    library_folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """``fraction`` 0..1, or None while the engine cannot tell (a file that is mapped)."""
+
+    id: int
+    fraction: float | None
+    stage: str = "reading"  # "reading", "context", "warm-up"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferBytes:
+    """Bytes that the engine holds in one buffer type (its name, for example "CPU_Mapped")."""
+
+    buffer: str
+    device: str
+    is_host: bool
+    model: int = 0
+    context: int = 0
+    compute: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The model answers: a warm-up token was computed. ``template`` is "file", "builtin" or "plain".
+
+    ``seconds`` is the time from the request to here. ``can_switch_thinking`` was found by rendering the
+    template with and without the switch.
+    """
+
+    id: int
+    description: str
+    context: int
+    vocabulary_size: int
+    template: str
+    can_switch_thinking: bool
+    seconds: float
+    buffers: tuple[BufferBytes, ...] = ()
+    threads: int = 1
+    chat_bos: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunResult:
+    id: int
+    buffers: tuple[BufferBytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The prompt is being read: ``done`` of ``total`` new tokens, ``reused`` were known already.
+
+    The first one of an answer has done=0 and tells whether the rendered prompt ends inside an open
+    thinking block (``in_thinking``).
+    """
+
+    id: int
+    done: int
+    total: int
+    reused: int = 0
+    seconds: float = 0.0
+    in_thinking: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the answer, whole characters only. ``tokens`` counts those written so far in all.
+
+    ``seconds`` is the writing time so far; ``context_used`` the tokens that the context holds now.
+    """
+
+    id: int
+    text: str
+    tokens: int
+    seconds: float
+    context_used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer ended. Tokens: ``read`` newly evaluated, ``reused`` from before, ``written`` generated."""
+
+    id: int
+    reason: str
+    read: int
+    reused: int
+    written: int
+    read_seconds: float
+    write_seconds: float
+    context_used: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unloaded:
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A request failed. ``reason`` is the engine's own word, ``log_lines`` its last lines.
+
+    ``numbers`` carries facts for the sentence, for example prompt_tokens and context_tokens.
+    """
+
+    id: int
+    kind: str
+    reason: str
+    log_lines: tuple[str, ...] = ()
+    numbers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal:
+    """Last words before the child aborts (an assertion in the engine)."""
+
+    reason: str
+
+
+Request = Describe | Load | DryRun | Generate | Cancel | Unload | Shutdown
+Event = (
+    Ready
+    | EngineInfo
+    | LoadProgress
+    | Loaded
+    | DryRunResult
+    | Reading
+    | Text
+    | Finished
+    | Unloaded
+    | Failed
+    | Fatal
+)
+
+_TYPES: dict[str, type] = {cls.__name__: cls for union in (Request, Event) for cls in typing.get_args(union)}
+
+
+def to_line(message: Request | Event) -> str:
+    """One message as one line of JSON with its line end."""
+    fields = dataclasses.asdict(message)
+    return (
+        json.dumps({"type": type(message).__name__, **fields}, ensure_ascii=True, separators=(",", ":"))
+        + "\n"
+    )
+
+
+def from_line(line: str) -> Any:
+    """The message of one line.
+
+    Raises:
+        ValueError: not JSON, not a known type, or a required field is missing.
+    """
+    data = json.loads(line)
+    if not isinstance(data, dict):
+        raise ValueError("a message is a JSON object")
+    cls = _TYPES.get(str(data.pop("type", "")))
+    if cls is None:
+        raise ValueError("unknown message type")
+    return _build(cls, data)
+
+
+def _build(cls: type, data: dict[str, Any]) -> Any:
+    hints = typing.get_type_hints(cls)
+    known = {f.name for f in dataclasses.fields(cls)}
+    try:
+        return cls(**{k: _convert(hints[k], v) for k, v in data.items() if k in known})
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _convert(hint: Any, value: Any) -> Any:
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return _build(hint, value)
+    origin = typing.get_origin(hint)
+    if origin is tuple and isinstance(value, list):
+        item = typing.get_args(hint)[0]
+        return tuple(_convert(item, v) for v in value)
+    if origin is types.UnionType and value is not None:
+        inner = [a for a in typing.get_args(hint) if a is not type(None)]
+        return _convert(inner[0], value) if len(inner) == 1 else value
+    return value

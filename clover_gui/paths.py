@@ -1,0 +1,87 @@
+"""One function per place on disk. ``--data-dir`` moves everything at once.
+
+Nothing here creates a folder or knows what is in the files; ``ensure_writable`` is the one check.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from clover_gui.errors import DataFolderError
+
+APP_NAME = "clover-gui"
+
+
+def default_data_folder() -> Path:
+    """The usual folder for program data of this person on this system."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir(APP_NAME, appauthor=False))
+
+
+@dataclass(frozen=True, slots=True)
+class DataFolder:
+    """All places below one folder. ``root`` need not exist yet."""
+
+    root: Path
+
+    @property
+    def chats(self) -> Path:
+        return self.root / "chats.sqlite3"
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "settings.json"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def instance_lock(self) -> Path:
+        return self.root / "instance.lock"
+
+    def ensure_writable(self) -> None:
+        """Create the folder and prove that a file can be written.
+
+        Raises:
+            DataFolderError: with the system's reason; nothing is left behind.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.root):
+                pass
+        except OSError as error:
+            raise DataFolderError(self.root, error.strerror or str(error)) from error
+
+
+def data_folder(override: str | os.PathLike[str] | None = None) -> DataFolder:
+    """The data folder: ``override`` (from --data-dir), else CLOVER_DATA_DIR, else the usual place."""
+    chosen = override or os.environ.get("CLOVER_DATA_DIR")
+    root = Path(chosen).expanduser() if chosen else default_data_folder()
+    return DataFolder(Path(os.path.abspath(root)))
+
+
+def cache_folder() -> Path:
+    """Things that can be made again: built engine wheels."""
+    if override := os.environ.get("CLOVER_CACHE_DIR"):
+        return Path(override)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir(APP_NAME, appauthor=False))
+
+
+def checkout_root() -> Path | None:
+    """The folder of the source checkout that this package runs from, or None when installed or frozen."""
+    if getattr(sys, "frozen", False):
+        return None
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / "pyproject.toml").is_file() and (root / "installers").is_dir() else None
