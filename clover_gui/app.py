@@ -1,0 +1,86 @@
+"""The window's start, in this order: arguments, checks before Qt, Qt, one instance, window, then the rest.
+
+The first picture is painted before the engine, the drivers or the chat database are touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from clover_gui import __version__, system_libraries
+from clover_gui.cli import exit_codes
+from clover_gui.i18n import _
+from clover_gui.paths import DataFolder
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeTest:
+    """What ``--smoke-test`` is to do: load, ask, wait for the end, save a picture."""
+
+    model: str
+    prompt: str
+    screenshot: Path | None
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowArguments:
+    model: str
+    smoke_test: SmokeTest | None
+
+
+def parse_arguments(arguments: list[str]) -> WindowArguments:
+    """Read the window's own arguments. Exits with code 2 and a usage line on anything unknown."""
+    parser = argparse.ArgumentParser(
+        prog="clover-gui",
+        description=_("Chat with a local model. Without a command the window opens."),
+        epilog=_(
+            "Commands for the terminal: doctor (what this machine can do), chat (talk without a window). "
+            "See clover-gui doctor --help and clover-gui chat --help."
+        ),
+    )
+    parser.add_argument("--version", action="version", version=f"clover-gui {__version__}")
+    parser.add_argument("--data-dir", metavar="DIR", help=_("keep chats, settings and models in this folder"))
+    parser.add_argument("--model", default="", metavar="FILE", help=_("a GGUF file, or a name such as demo"))
+    parser.add_argument(
+        "--smoke-test", action="store_true", help=_("open the window, load, ask, wait for the answer, and end")
+    )
+    parser.add_argument("--prompt", default="What is the capital of Australia?", metavar="TEXT")
+    parser.add_argument("--screenshot", type=Path, metavar="FILE", help=_("where --smoke-test saves its picture"))
+    parser.add_argument("--timeout", type=float, default=1800.0, metavar="SECONDS", help=argparse.SUPPRESS)
+    found = parser.parse_args(arguments)
+    smoke = None
+    if found.smoke_test:
+        smoke = SmokeTest(found.model or "demo", found.prompt, found.screenshot, found.timeout)
+    return WindowArguments(found.model, smoke)
+
+
+def no_display() -> bool:
+    """Whether this is a system where windows need a display server and none is named."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return False
+    return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def main(arguments: list[str], data: DataFolder) -> int:
+    """Run the window; the exit code of the program."""
+    chosen = parse_arguments(arguments)
+    if no_display():
+        print(
+            _(
+                "There is no screen to open a window on. "
+                "The terminal front end works without one: clover-gui chat --model demo"
+            ),
+            file=sys.stderr,
+        )
+        return exit_codes.NO_DISPLAY
+    if missing := system_libraries.missing_libraries():
+        print(system_libraries.explain_missing(missing), file=sys.stderr)
+        return exit_codes.NO_DISPLAY
+    from clover_gui.ui.application import run_window
+
+    return run_window(chosen.model, data, chosen.smoke_test)

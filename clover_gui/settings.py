@@ -1,0 +1,115 @@
+"""The person's settings: typed, saved atomically, never in the way of starting.
+
+A file that cannot be read, or a value that cannot be true, gives the default and is reported in
+``LoadedSettings.problems``; the broken file is kept beside the new one. Knows nothing of Qt.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "language": ("", "en", "de"),
+    "theme": ("system", "light", "dark"),
+    "kv_type": ("", "f16", "q8_0"),
+}
+_RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (0, 1 << 16)}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings. Empty string or 0 means: choose for me.
+
+    ``context`` in tokens; ``reserve_mb`` is the graphics memory that stays free, in MiB;
+    ``window`` is x, y, width, height of the last window.
+    """
+
+    language: str = ""
+    theme: str = "system"
+    model_path: str = ""
+    context: int = 0
+    kv_type: str = ""
+    reserve_mb: int = 1024
+    thinking: bool = True
+    window: tuple[int, int, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSettings:
+    """Settings as read, and what had to be replaced by a default (field names, or "file")."""
+
+    settings: Settings
+    problems: tuple[str, ...] = ()
+
+
+def load(path: Path) -> LoadedSettings:
+    """Read the file; a missing one gives the defaults. Never raises."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("not an object")
+    except FileNotFoundError:
+        return LoadedSettings(Settings())
+    except (OSError, ValueError):
+        _set_aside(path)
+        return LoadedSettings(Settings(), ("file",))
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for field in dataclasses.fields(Settings):
+        if field.name in data:
+            value = _checked(field.name, data[field.name])
+            if value is None and data[field.name] is not None:
+                problems.append(field.name)
+            elif value is not None:
+                values[field.name] = value
+    return LoadedSettings(Settings(**values), tuple(problems))
+
+
+def save(path: Path, settings: Settings) -> None:
+    """Write beside the file and rename, so that a kill leaves the old or the new one whole.
+
+    Raises:
+        OSError: the folder cannot be written; the old file is untouched.
+    """
+    text = json.dumps({"version": VERSION, **dataclasses.asdict(settings)}, indent=2, ensure_ascii=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _checked(name: str, value: Any) -> Any:
+    """The value if it can be true for this field, else None."""
+    if name in _CHOICES:
+        return value if value in _CHOICES[name] else None
+    if name in _RANGES:
+        low, high = _RANGES[name]
+        return value if type(value) is int and low <= value <= high else None
+    if name == "thinking":
+        return value if isinstance(value, bool) else None
+    if name == "window":
+        good = isinstance(value, list) and len(value) == 4 and all(type(v) is int for v in value)
+        return tuple(value) if good and value[2] > 0 and value[3] > 0 else None
+    return value if isinstance(value, str) else None
+
+
+def _set_aside(path: Path) -> None:
+    try:
+        os.replace(path, path.with_suffix(".broken.json"))
+    except OSError:
+        return

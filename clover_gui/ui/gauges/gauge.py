@@ -1,0 +1,44 @@
+"""One gauge of the strip: a caption, a value, and below them a bar or a curve. Reachable by keyboard."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+
+
+class Gauge(QWidget):
+    """Caption on the left, value on the right, ``graphic`` below.
+
+    The whole gauge is one focusable control, so that its details (the tool tip) can be read by
+    keyboard and by a screen reader; the labels inside are not.
+    """
+
+    def __init__(self, graphic: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("gauge")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.caption_label = QLabel()
+        self.caption_label.setObjectName("gaugeCaption")
+        self.value_label = QLabel()
+        self.value_label.setObjectName("gaugeValue")
+        self.value_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        graphic.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        layout = QGridLayout(self)
+        gap = self.fontMetrics().height() // 4
+        layout.setContentsMargins(gap, gap, gap, gap)
+        layout.setVerticalSpacing(gap)
+        layout.addWidget(self.caption_label, 0, 0)
+        layout.addWidget(self.value_label, 0, 1)
+        layout.addWidget(graphic, 1, 0, 1, 2)
+        layout.setColumnStretch(1, 1)
+
+    def show_text(self, caption: str, value: str, details: str) -> None:
+        """Set all texts; ``details`` is what hovering or a screen reader tells."""
+        if self.caption_label.text() != caption:
+            self.caption_label.setText(caption)
+        if self.value_label.text() != value:
+            self.value_label.setText(value)
+        if self.toolTip() != details:
+            self.setToolTip(details)
+            self.setAccessibleDescription(details)
+        self.setAccessibleName(f"{caption}: {value}" if value else caption)

@@ -1,0 +1,57 @@
+"""A small curve of the last readings of one value."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QPointF, QSize
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
+
+KEPT = 60
+
+
+class Sparkline(QWidget):
+    """Keeps the last 60 values and scales to the largest of them."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: deque[float] = deque(maxlen=KEPT)
+        self._color = QColor(128, 128, 128)
+
+    def add(self, value: float) -> None:
+        """One more reading at the right end."""
+        self._values.append(max(0.0, value))
+        self.update()
+
+    def clear(self) -> None:
+        self._values.clear()
+        self.update()
+
+    def set_color(self, color: QColor) -> None:
+        self._color = color
+        self.update()
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(self._values)
+
+    def sizeHint(self) -> QSize:
+        line = self.fontMetrics().height()
+        return QSize(line * 4, line)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if len(self._values) < 2:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._color, max(1.0, self.height() / 14)))
+        top = max(self._values) or 1.0
+        step = self.width() / (KEPT - 1)
+        start = self.width() - step * (len(self._values) - 1)
+        height = self.height() - 3.0
+        points = [QPointF(start + i * step, 1.5 + height * (1 - v / top)) for i, v in enumerate(self._values)]
+        painter.drawPolyline(QPolygonF(points))

@@ -1,0 +1,136 @@
+"""The strip of gauges below the chat: speed, context, graphics memory, RAM. It shows; it measures nothing."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from clover_gui.i18n import _, number, size
+from clover_gui.ui.gauges.gauge import Gauge
+from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryReading, SpeedReading
+from clover_gui.ui.gauges.segment_bar import Segment, SegmentBar
+from clover_gui.ui.gauges.sparkline import Sparkline
+from clover_gui.ui.theme import Theme
+
+
+class GaugeStrip(QWidget):
+    """Four gauges side by side; each ``show_…`` replaces the reading of one."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("gaugeStrip")
+        self._theme = theme
+        self._speed_curve = Sparkline()
+        self._context_bar, self._vram_bar, self._ram_bar = SegmentBar(), SegmentBar(), SegmentBar()
+        self.speed = Gauge(self._speed_curve)
+        self.context = Gauge(self._context_bar)
+        self.vram = Gauge(self._vram_bar)
+        self.ram = Gauge(self._ram_bar)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(self.fontMetrics().height())
+        for gauge in (self.speed, self.context, self.vram, self.ram):
+            layout.addWidget(gauge, 1)
+        self._last_speed = SpeedReading()
+        self._last_context = ContextReading()
+        self._last_memory: MemoryReading | None = None
+        theme.changed.connect(self.refresh)
+        self.refresh()
+
+    def show_speed(self, reading: SpeedReading) -> None:
+        """Speed now and on average while writing, and of the last reading of a prompt."""
+        self._last_speed = reading
+        if reading.now is not None:
+            self._speed_curve.add(reading.now)
+        shown = reading.now if reading.now is not None else reading.average
+        value = _("{rate} tok/s").format(rate=number(shown, 1)) if shown is not None else "–"
+        lines = [_("Tokens per second: a token is a word or a piece of one.")]
+        if reading.now is not None:
+            lines.append(_("Writing now: {rate} tok/s").format(rate=number(reading.now, 1)))
+        if reading.average is not None:
+            lines.append(
+                _("Writing, average of this answer: {rate} tok/s").format(rate=number(reading.average, 1))
+            )
+        if reading.reading is not None:
+            lines.append(_("Reading the prompt: {rate} tok/s").format(rate=number(reading.reading, 0)))
+        caption = _("Speed")
+        if reading.now is not None and reading.average is not None:
+            caption = _("Speed · average {rate}").format(rate=number(reading.average, 1))
+        elif reading.now is None and reading.reading is not None and reading.average is None:
+            caption = _("Reading")
+            value = _("{rate} tok/s").format(rate=number(reading.reading, 0))
+        self.speed.show_text(caption, value, "\n".join(lines))
+
+    def show_context(self, reading: ContextReading) -> None:
+        """How much of the context is filled."""
+        self._last_context = reading
+        colors = self._theme.colors
+        share = reading.used / reading.total if reading.total else 0.0
+        color = QColor(colors.warning if share > 0.9 else colors.gauge_context)
+        self._context_bar.show_segments((Segment(share, color),), QColor(colors.gauge_free))
+        if not reading.total:
+            self.context.show_text(
+                _("Context"), "–", _("Shows how much of the chat the model can still hold.")
+            )
+            return
+        value = _("{used} of {total}").format(used=number(reading.used), total=number(reading.total))
+        details = _("The model holds {used} of at most {total} tokens of this chat.").format(
+            used=number(reading.used), total=number(reading.total)
+        )
+        self.context.show_text(_("Context"), value, details)
+
+    def show_memory(self, reading: MemoryReading | None) -> None:
+        """Both memory pools; None before the first look."""
+        self._last_memory = reading
+        if reading is None:
+            self.ram.show_text(_("RAM"), "–", "")
+            self.vram.show_text(_("Graphics memory"), "–", "")
+            return
+        self._show_level(self.ram, self._ram_bar, _("RAM"), reading.ram)
+        if reading.vram is None:
+            self._vram_bar.show_segments((), QColor(self._theme.colors.gauge_free))
+            self.vram.show_text(
+                _("Graphics memory"), _("no GPU"), _("No graphics card is used: the processor does the work.")
+            )
+        else:
+            self._show_level(self.vram, self._vram_bar, _("Graphics memory"), reading.vram)
+
+    def refresh(self) -> None:
+        """Write all texts and colours again, after a change of theme or language."""
+        self._speed_curve.set_color(QColor(self._theme.colors.gauge_writing))
+        last = self._last_speed
+        self.show_speed(SpeedReading(None, last.average or last.now, last.reading))
+        self.show_context(self._last_context)
+        self.show_memory(self._last_memory)
+
+    def reset_speed(self) -> None:
+        """Forget the curve, for example when another model was loaded."""
+        self._speed_curve.clear()
+        self.show_speed(SpeedReading())
+
+    def _show_level(self, gauge: Gauge, bar: SegmentBar, caption: str, level: MemoryLevel) -> None:
+        colors = self._theme.colors
+        total = max(1, level.total)
+        parts = [Segment(level.others / total, QColor(colors.gauge_others))]
+        if level.ours is not None:
+            parts.insert(0, Segment(level.ours / total, QColor(colors.gauge_ours)))
+        if level.ours_mapped:
+            lighter = QColor(colors.gauge_ours)
+            lighter.setAlphaF(0.45)
+            parts.insert(1, Segment(level.ours_mapped / total, lighter))
+        bar.show_segments(tuple(parts), QColor(colors.gauge_free))
+        value = _("{used} of {total}").format(used=size(level.used), total=size(level.total))
+        lines = []
+        if level.ours is None:
+            lines.append(_("In use by all programs together: {used}").format(used=size(level.used)))
+        else:
+            lines.append(_("Clover: {ours}").format(ours=size(level.ours)))
+            if level.ours_mapped:
+                lines.append(
+                    _("Model file held in memory, given back when others need it: {mapped}").format(
+                        mapped=size(level.ours_mapped)
+                    )
+                )
+            lines.append(_("Other programs: {others}").format(others=size(level.others)))
+        lines.append(_("Free: {free}").format(free=size(level.free)))
+        gauge.show_text(caption, value, "\n".join(lines))

@@ -1,0 +1,106 @@
+"""The main window: places the two pages, keeps its size, says when it wants to close. Nothing else."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Signal
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QMainWindow, QStackedWidget
+
+from clover_gui.i18n import capped
+from clover_gui.ui.chat.chat_page import ChatPage
+from clover_gui.ui.setup.setup_page import SetupPage
+from clover_gui.ui.theme import Theme
+from clover_gui.ui.window_style import window_style
+
+MINIMUM_EM = (34, 26)
+DEFAULT_EM = (68, 46)
+
+
+class MainWindow(QMainWindow):
+    """``close_requested`` comes instead of closing: chats are saved first, then ``close_now`` is called."""
+
+    close_requested = Signal()
+    first_painted = Signal()
+    open_file_requested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("mainWindow")
+        self._theme = theme
+        self._may_close = False
+        self._painted = False
+        self.setup_page = SetupPage(theme)
+        self.chat_page = ChatPage(theme)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.setup_page)
+        self.pages.addWidget(self.chat_page)
+        self.setCentralWidget(self.pages)
+        em = theme.em
+        self.setMinimumSize(round(em * MINIMUM_EM[0]), round(em * MINIMUM_EM[1]))
+        self.resize(round(em * DEFAULT_EM[0]), round(em * DEFAULT_EM[1]))
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Open), self, self.open_file_requested.emit)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Quit), self, self.close)
+        QShortcut(QKeySequence("Ctrl+M"), self, self.chat_page.model_requested.emit)
+        QShortcut(QKeySequence("Ctrl+,"), self, self.chat_page.settings_requested.emit)
+        theme.changed.connect(self._restyle)
+        self._restyle()
+        self.show_model_title("")
+
+    def show_model_title(self, name: str) -> None:
+        """The window's title: the program, and the model when one is loaded."""
+        self.setWindowTitle(f"{capped(name, 60)} – Clover" if name else "Clover")
+
+    def show_setup(self) -> None:
+        self.pages.setCurrentWidget(self.setup_page)
+
+    def show_chat(self) -> None:
+        self.pages.setCurrentWidget(self.chat_page)
+        self.chat_page.composer.setFocus()
+
+    def restore_place(self, place: tuple[int, int, int, int] | None) -> None:
+        """Back to where the window was, if a screen still shows that place."""
+        if place is None:
+            return
+        area = QRect(*place)
+        if any(screen.availableGeometry().intersects(area) for screen in QGuiApplication.screens()):
+            self.setGeometry(area)
+
+    @property
+    def place(self) -> tuple[int, int, int, int]:
+        """Position and size to come back to."""
+        area = self.normalGeometry()
+        return (area.x(), area.y(), area.width(), area.height())
+
+    def come_forward(self) -> None:
+        """Raise the window, for example when the program is started a second time."""
+        if self.isMinimized():
+            self.showNormal()
+        self.raise_()
+        self.activateWindow()
+
+    def close_now(self) -> None:
+        """Close for good."""
+        self._may_close = True
+        self.close()
+
+    def retranslate(self) -> None:
+        """Write all texts again in the language in force."""
+        self.setup_page.retranslate()
+        self.chat_page.retranslate()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self._may_close:
+            event.accept()
+        else:
+            event.ignore()
+            self.close_requested.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            self.first_painted.emit()
+
+    def _restyle(self) -> None:
+        points = self.font().pointSizeF()
+        self.setStyleSheet(window_style(self._theme.colors, self._theme.em, points))

@@ -1,0 +1,118 @@
+"""The settings that matter now: language, look, context, graphics memory to keep free, where things lie."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clover_gui.i18n import _
+from clover_gui.settings import Settings
+
+CONTEXT_CHOICES = (0, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
+
+
+class SettingsDialog(QDialog):
+    """Opened with ``open()``; ``saved`` carries the new settings when the person agrees."""
+
+    saved = Signal(object)
+
+    def __init__(self, settings: Settings, data_folder: Path, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(_("Settings"))
+        self._settings = settings
+        self.language = _choice(
+            (("", _("As the system")), ("en", "English"), ("de", "Deutsch")), settings.language, _("Language")
+        )
+        self.theme = _choice(
+            (("system", _("As the system")), ("light", _("Light")), ("dark", _("Dark"))),
+            settings.theme,
+            _("Look"),
+        )
+        self.context = _choice(
+            tuple((n, _("{count} tokens").format(count=n) if n else _("Choose for me")) for n in CONTEXT_CHOICES),
+            settings.context,
+            _("Context"),
+        )
+        self.kv_type = _choice(
+            (("", _("Choose for me")), ("f16", _("Full precision (f16)")), ("q8_0", _("Half the memory (q8_0)"))),
+            settings.kv_type,
+            _("Context memory"),
+        )
+        self.reserve = QSpinBox()
+        self.reserve.setRange(0, 65536)
+        self.reserve.setSingleStep(256)
+        self.reserve.setSuffix(" MB")
+        self.reserve.setValue(settings.reserve_mb)
+        self.reserve.setAccessibleName(_("Graphics memory that stays free"))
+        form = QFormLayout()
+        form.addRow(_("Language"), self.language)
+        form.addRow(_("Look"), self.theme)
+        form.addRow(_("Context"), self.context)
+        form.addRow(_("Context memory"), self.kv_type)
+        form.addRow(_("Graphics memory that stays free"), self.reserve)
+        note = QLabel(_("Context and memory take effect the next time a model is loaded."))
+        note.setObjectName("note")
+        note.setWordWrap(True)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        save = buttons.addButton(_("Save"), QDialogButtonBox.ButtonRole.AcceptRole)
+        save.setProperty("kind", "primary")
+        buttons.accepted.connect(self._accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addLayout(form)
+        layout.addWidget(note)
+        layout.addLayout(_folder_row(data_folder))
+        layout.addWidget(buttons)
+
+    def _accept(self) -> None:
+        self.saved.emit(
+            dataclasses.replace(
+                self._settings,
+                language=self.language.currentData(),
+                theme=self.theme.currentData(),
+                context=self.context.currentData(),
+                kv_type=self.kv_type.currentData(),
+                reserve_mb=self.reserve.value(),
+            )
+        )
+        self.accept()
+
+
+def _choice(choices: tuple[tuple[str | int, str], ...], current: str | int, name: str) -> QComboBox:
+    box = QComboBox()
+    for value, text in choices:
+        box.addItem(text, value)
+    if box.findData(current) < 0:
+        box.addItem(str(current), current)
+    box.setCurrentIndex(box.findData(current))
+    box.setAccessibleName(name)
+    return box
+
+
+def _folder_row(folder: Path) -> QHBoxLayout:
+    text = QLabel(_("Chats and settings lie in {folder}").format(folder=folder))
+    text.setTextFormat(Qt.TextFormat.PlainText)
+    text.setWordWrap(True)
+    text.setObjectName("note")
+    button = QPushButton(_("Open the folder"))
+    button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
+    row = QHBoxLayout()
+    row.addWidget(text, 1)
+    row.addWidget(button)
+    return row

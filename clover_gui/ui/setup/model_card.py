@@ -1,0 +1,108 @@
+"""The choice of a model: what is on this machine already, and a file of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QRadioButton, QVBoxLayout, QWidget
+
+from clover_gui.i18n import _
+from clover_gui.ui.setup.card import Card, text_label
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """One line of the list. ``key`` is the file's path, or "" where there is no file yet.
+
+    ``page_url`` can be opened in the browser for a model that is not here.
+    """
+
+    key: str
+    title: str
+    summary: str
+    note: str = ""
+    page_url: str = ""
+
+
+class ModelCard(Card):
+    """Radio buttons, one of them checked; models that are not here are shown but cannot be chosen."""
+
+    model_chosen = Signal(str)
+    open_file_requested = Signal()
+    page_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("", parent)
+        self._group = QButtonGroup(self)
+        self._group.idClicked.connect(self._clicked)
+        self._choices: list[ModelChoice] = []
+        self._list = QVBoxLayout()
+        self.body.addLayout(self._list)
+        self.open_button = QPushButton()
+        self.open_button.clicked.connect(self.open_file_requested)
+        row = QHBoxLayout()
+        row.addWidget(self.open_button)
+        row.addStretch(1)
+        self.body.addLayout(row)
+        self.retranslate()
+
+    def show_choices(self, choices: Sequence[ModelChoice], selected_key: str) -> None:
+        """Fill the list; the choice with ``selected_key`` is checked (no signal)."""
+        for button in self._group.buttons():
+            self._group.removeButton(button)
+        while (item := self._list.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.hide()
+                widget.deleteLater()
+        self._choices = list(choices)
+        for index, choice in enumerate(choices):
+            self._list.addWidget(self._row(index, choice, choice.key == selected_key))
+
+    @property
+    def selected_key(self) -> str:
+        """The path that is chosen, or ""."""
+        index = self._group.checkedId()
+        return self._choices[index].key if index >= 0 else ""
+
+    @property
+    def choices(self) -> tuple[ModelChoice, ...]:
+        return tuple(self._choices)
+
+    def retranslate(self) -> None:
+        """Write the card's own texts again."""
+        self.title_label.setText(_("Model"))
+        self.open_button.setText(_("Open a file of my own…"))
+        self.open_button.setToolTip(_("Choose a GGUF file on this machine (Ctrl+O)"))
+
+    def _row(self, index: int, choice: ModelChoice, checked: bool) -> QWidget:
+        row = QWidget()
+        layout = QVBoxLayout(row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(self.fontMetrics().height() // 6)
+        button = QRadioButton(choice.title.replace("&", "&&"))
+        button.setEnabled(bool(choice.key))
+        button.setChecked(checked and bool(choice.key))
+        button.setAccessibleDescription(f"{choice.summary} {choice.note}".strip())
+        self._group.addButton(button, index)
+        layout.addWidget(button)
+        indent = self.fontMetrics().height() * 3 // 2
+        for text, name in ((choice.summary, "note"), (choice.note, "note")):
+            if text:
+                label = text_label(text, name)
+                label.setContentsMargins(indent, 0, 0, 0)
+                layout.addWidget(label)
+        if choice.page_url and not choice.key:
+            link = QPushButton(_("Open the model's page"))
+            link.setProperty("kind", "quiet")
+            link.clicked.connect(lambda: self.page_requested.emit(choice.page_url))
+            line = QHBoxLayout()
+            line.setContentsMargins(indent, 0, 0, 0)
+            line.addWidget(link)
+            line.addStretch(1)
+            layout.addLayout(line)
+        return row
+
+    def _clicked(self, index: int) -> None:
+        self.model_chosen.emit(self._choices[index].key)

@@ -1,0 +1,77 @@
+"""One window per data folder: a second start hands over and raises the first window.
+
+A QLockFile decides who is first (it notices locks of dead processes by itself), a local socket that
+only this person may open carries the wish to be raised. Two data folders are two instances.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QLockFile, QObject, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+RAISE = b"raise\n"
+
+
+class SingleInstance(QObject):
+    """``acquire`` is True for the first; the others call ``hand_over`` and end."""
+
+    raise_requested = Signal()
+
+    def __init__(self, folder: Path, lock_path: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._name = _socket_name(folder)
+        self._lock = QLockFile(str(lock_path))
+        self._lock.setStaleLockTime(0)
+        self._server: QLocalServer | None = None
+
+    def acquire(self) -> bool:
+        """Whether this process is the first. Also True where no lock can be written (read-only folder)."""
+        if not self._lock.tryLock(0) and self._lock.error() is QLockFile.LockError.LockFailedError:
+            return False
+        server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        QLocalServer.removeServer(self._name)
+        server.newConnection.connect(self._connected)
+        server.listen(self._name)
+        self._server = server
+        return True
+
+    def hand_over(self, timeout_s: float = 3.0) -> bool:
+        """Ask the first window to come to the front; whether it answered in time."""
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            socket = QLocalSocket()
+            socket.connectToServer(self._name)
+            if socket.waitForConnected(200):
+                socket.write(RAISE)
+                socket.waitForBytesWritten(500)
+                # The answer may have come already while the request went out.
+                return socket.bytesAvailable() > 0 or socket.waitForReadyRead(1000)
+            time.sleep(0.05)  # the first one may stand between its lock and its socket
+        return False
+
+    def release(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        self._lock.unlock()
+
+    def _connected(self) -> None:
+        assert self._server is not None
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.write(b"ok\n")
+            socket.flush()
+            socket.disconnected.connect(socket.deleteLater)
+            socket.disconnectFromServer()
+            self.raise_requested.emit()
+
+
+def _socket_name(folder: Path) -> str:
+    key = f"{getpass.getuser()}\0{os.path.realpath(folder)}"
+    return "clover-gui-" + hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -1,0 +1,58 @@
+"""The style sheet of the window's own parts: sidebar, composer, cards, gauges.
+
+``style_sheet.py`` has the parts that any window has; here are those with an object name.
+"""
+
+from __future__ import annotations
+
+from string import Template
+
+from clover_gui.ui.colors import Colors
+
+_SHEET = Template(
+    """
+#chatMain, #setupHolder, #setupColumn, #setupArea, #chatFoot { background: $background; }
+#sidebar { background: $surface; border-right: 1px solid $border; }
+#sidebarTitle { color: $muted; font-weight: 600; padding: ${e3}px ${e3}px 0 ${e3}px; }
+#chatList { background: transparent; border: 0; outline: 0; }
+#chatList::item { padding: ${e4}px ${e4}px; border-radius: ${e3}px; color: $text; }
+#chatList::item:hover { background: $raised; }
+#chatList::item:selected { background: $raised; color: $text; font-weight: 600; }
+#chatList:focus::item:selected { border: 2px solid $focus; }
+#chatHeader { background: $background; border-bottom: 1px solid $border; }
+#modelButton { color: $text; font-weight: 600; }
+#welcome { color: $muted; font-size: ${welcome}pt; }
+#composer { background: $background; border: 1px solid $border; border-radius: ${e6}px; }
+#messageEdit { background: transparent; border: 0; }
+#thinkingSwitch { border-radius: ${e9}px; padding: ${e2}px ${e6}px; color: $muted; background: transparent; }
+#thinkingSwitch:checked { color: $accent; border-color: $accent; background: $raised; }
+#thinkingSwitch:disabled { color: $muted; border-style: dashed; }
+#thinkingSwitch:focus { border: 2px solid $focus; }
+#gaugeCaption { color: $muted; }
+#gauge { border: 2px solid transparent; border-radius: ${e3}px; }
+#gauge:focus { border-color: $focus; }
+#card { background: $surface; border: 1px solid $border; border-radius: ${e5}px; }
+#cardTitle { font-weight: 600; font-size: ${card}pt; }
+#heading { font-weight: 600; font-size: ${heading}pt; }
+#note, #rowCaption, #progressText { color: $muted; }
+#warningNote { color: $warning; }
+#setupFoot { background: $surface; border-top: 1px solid $border; }
+#noticeBar { background: $raised; border: 0; border-left: ${e3}px solid $accent; }
+#noticeBar[kind="warning"] { border-left-color: $warning; }
+#noticeBar[kind="error"] { border-left-color: $danger; }
+QSplitter::handle { background: $border; }
+QRadioButton { spacing: ${e4}px; }
+QRadioButton:focus { color: $accent; }
+"""
+)
+
+
+def window_style(colors: Colors, em: float, points: float) -> str:
+    """The sheet; ``em`` is the height of a line in logical pixels, ``points`` the size of its font."""
+    values: dict[str, str] = {name: str(getattr(colors, name)) for name in Colors.__slots__}
+    for tenths in (2, 3, 4, 5, 6, 9):
+        values[f"e{tenths}"] = str(max(1, round(em * tenths / 10)))
+    values["welcome"] = f"{points * 1.5:.1f}"
+    values["card"] = f"{points * 1.1:.1f}"
+    values["heading"] = f"{points * 1.7:.1f}"
+    return _SHEET.substitute(values)
