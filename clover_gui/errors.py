@@ -10,6 +10,7 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── ModelFileUnreadable     no rights, a folder, an input/output error
     │   ├── NotAModelFile           empty, an HTML page, another format
     │   ├── ModelFileTruncated      shorter than its own header says
+    │   ├── ModelFileUnsupported    sound as far as one sees, but of a form that is not read here
     │   └── ModelFileCorrupt        counts, lengths or types that cannot be true
     ├── DoesNotFitError             no plan is possible on this machine
     ├── EngineError                 the engine child
@@ -80,6 +81,18 @@ class ModelFileTruncated(ModelFileError):
         self.where = where
         self.present_bytes = present_bytes
         self.expected_bytes = expected_bytes
+
+
+class ModelFileUnsupported(ModelFileError):
+    """A GGUF file of a form that this program does not read.
+
+    ``kind`` is "split" (one of several part files), "big-endian", "version" (of the format), "tensor-type"
+    (a newer quantization) or "no-weights" (a vocabulary only).
+    """
+
+    def __init__(self, path: Path, kind: str, detail: str = "") -> None:
+        super().__init__(path, detail)
+        self.kind = kind
 
 
 class ModelFileCorrupt(ModelFileError):

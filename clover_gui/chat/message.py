@@ -54,7 +54,11 @@ class AnswerStats:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. ``id`` is the store's; ``created`` is seconds since 1970 UTC."""
+    """One message. ``id`` is the store's; ``created`` is seconds since 1970 UTC.
+
+    Messages form a tree: ``parent_id`` is the message that this one follows. Two answers with the same
+    parent are versions of each other; a chat shows one path through its tree.
+    """
 
     id: int
     chat_id: int
@@ -64,6 +68,7 @@ class Message:
     state: MessageState = MessageState.COMPLETE
     stats: AnswerStats | None = None
     created: float = 0.0
+    parent_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,13 @@ class DeviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """One graphics device as a driver reports it. Sizes in bytes; None where the driver does not tell."""
+    """One graphics device as a driver reports it. Sizes in bytes; None where the driver does not tell.
+
+    ``vram_*`` is the device's own memory; for a unified device it is the machine's RAM, which both sides
+    use. ``shared_*`` is RAM that an integrated device may borrow beside its own: never part of ``vram_*``.
+    ``vram_is_minimum``: the source cannot count further, there may be more. ``source`` is "nvml", "sysfs",
+    "pci" (a card without a working driver), "metal" or "registry".
+    """
 
     name: str
     vendor: str
@@ -28,6 +34,9 @@ class Gpu:
     source: str = ""
     index: int = 0
     bus_id: str = ""
+    shared_total_bytes: int | None = None
+    shared_free_bytes: int | None = None
+    vram_is_minimum: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,7 @@ class ProbeNote:
     """Why a probe found nothing or only a part: ``probe`` is its short name, ``reason`` technical English.
 
     ``kind`` is a word that advice can be looked up by: "no-driver", "driver-error", "library-missing",
-    "permission", "not-supported", "failed".
+    "permission", "not-supported", "device-lost", "failed".
     """
 
     probe: str

@@ -49,7 +49,13 @@ class Attention:
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """The facts of one GGUF file. Sizes in bytes."""
+    """The facts of one GGUF file. Sizes in bytes.
+
+    ``quantization`` is a label like "Q4_K_M"; ``trained_context`` is 0 where the file does not tell.
+    ``layers`` has one entry per repeating layer, in order. ``tied_output``: the output uses the token
+    embeddings, and an engine with a GPU keeps a second copy of them there. ``feed_forward_length`` is
+    that of a dense layer (0 where all are expert layers). Names are capped and free of control characters.
+    """
 
     path: Path
     size_bytes: int
@@ -73,6 +79,10 @@ class ModelFile:
     data_offset: int
     chat_template: str | None
     tied_output: bool = False
+    head_count: int = 0
+    key_length: int = 0
+    feed_forward_length: int = 0
+    expert_feed_forward_length: int = 0
 
     @property
     def has_template(self) -> bool:

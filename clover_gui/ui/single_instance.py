@@ -10,6 +10,7 @@ import getpass
 import hashlib
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, Signal
@@ -51,8 +52,7 @@ class SingleInstance(QObject):
             if socket.waitForConnected(200):
                 socket.write(RAISE)
                 socket.waitForBytesWritten(500)
-                # The answer may have come already while the request went out.
-                return socket.bytesAvailable() > 0 or socket.waitForReadyRead(1000)
+                return socket.waitForReadyRead(1000)
             time.sleep(0.05)  # the first one may stand between its lock and its socket
         return False
 
@@ -65,11 +65,17 @@ class SingleInstance(QObject):
     def _connected(self) -> None:
         assert self._server is not None
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.write(b"ok\n")
-            socket.flush()
             socket.disconnected.connect(socket.deleteLater)
-            socket.disconnectFromServer()
-            self.raise_requested.emit()
+            socket.readyRead.connect(partial(self._asked, socket))
+            if socket.bytesAvailable():
+                self._asked(socket)
+
+    def _asked(self, socket: QLocalSocket) -> None:
+        if bytes(socket.readAll().data()) != RAISE:
+            return
+        socket.write(b"ok\n")
+        socket.flush()
+        self.raise_requested.emit()
 
 
 def _socket_name(folder: Path) -> str:
