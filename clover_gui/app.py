@@ -12,25 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clover_gui import __version__, system_libraries
-from clover_gui.cli import exit_codes
+from clover_gui.cli.exit_codes import ExitCode
 from clover_gui.i18n import _
 from clover_gui.paths import DataFolder
 
 
 @dataclass(frozen=True, slots=True)
-class SmokeTest:
-    """What ``--smoke-test`` is to do: load, ask, wait for the end, save a picture."""
+class WindowArguments:
+    """``model`` is a file or a name to load at once; ``smoke`` asks for the test with the other three."""
 
     model: str
+    smoke: bool
     prompt: str
     screenshot: Path | None
     timeout_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class WindowArguments:
-    model: str
-    smoke_test: SmokeTest | None
 
 
 def parse_arguments(arguments: list[str]) -> WindowArguments:
@@ -47,16 +42,18 @@ def parse_arguments(arguments: list[str]) -> WindowArguments:
     parser.add_argument("--data-dir", metavar="DIR", help=_("keep chats, settings and models in this folder"))
     parser.add_argument("--model", default="", metavar="FILE", help=_("a GGUF file, or a name such as demo"))
     parser.add_argument(
-        "--smoke-test", action="store_true", help=_("open the window, load, ask, wait for the answer, and end")
+        "--smoke-test",
+        action="store_true",
+        help=_("open the window, load, ask, wait for the answer, and end"),
     )
     parser.add_argument("--prompt", default="What is the capital of Australia?", metavar="TEXT")
-    parser.add_argument("--screenshot", type=Path, metavar="FILE", help=_("where --smoke-test saves its picture"))
+    parser.add_argument(
+        "--screenshot", type=Path, metavar="FILE", help=_("where --smoke-test saves its picture")
+    )
     parser.add_argument("--timeout", type=float, default=1800.0, metavar="SECONDS", help=argparse.SUPPRESS)
     found = parser.parse_args(arguments)
-    smoke = None
-    if found.smoke_test:
-        smoke = SmokeTest(found.model or "demo", found.prompt, found.screenshot, found.timeout)
-    return WindowArguments(found.model, smoke)
+    model = found.model or ("demo" if found.smoke_test else "")
+    return WindowArguments(model, found.smoke_test, found.prompt, found.screenshot, found.timeout)
 
 
 def no_display() -> bool:
@@ -77,10 +74,12 @@ def main(arguments: list[str], data: DataFolder) -> int:
             ),
             file=sys.stderr,
         )
-        return exit_codes.NO_DISPLAY
-    if missing := system_libraries.missing_libraries():
+        return ExitCode.NO_DISPLAY
+    if missing := system_libraries.missing_for_window(os.environ):
         print(system_libraries.explain_missing(missing), file=sys.stderr)
-        return exit_codes.NO_DISPLAY
+        return ExitCode.NO_DISPLAY
     from clover_gui.ui.application import run_window
+    from clover_gui.ui.smoke_test import SmokeTest
 
-    return run_window(chosen.model, data, chosen.smoke_test)
+    smoke = SmokeTest(chosen.prompt, chosen.screenshot, chosen.timeout_s) if chosen.smoke else None
+    return run_window(chosen.model, data, smoke)

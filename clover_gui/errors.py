@@ -23,6 +23,25 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── ContextFull             the chat does not fit into the context
     │   ├── TemplateFailed          the file's chat template raised an error
     │   └── GenerationFailed        llama_decode or sampling reported an error
+    ├── DownloadError               a model could not be brought here
+    │   ├── HubUnreachable          no connection: offline, name unknown, silent
+    │   ├── HubCertificateRefused   the server's certificate is not trusted
+    │   ├── ProxyFailed             the proxy refused, or is of a kind that is not supported
+    │   ├── HubRefused              401 or 403: a token or a permission is missing
+    │   ├── HubNotFound             no such repository, revision or file
+    │   ├── HubBusy                 429: too many requests
+    │   ├── HubFailed               5xx and other answers that are of no use
+    │   ├── WebPageReceived         a login or proxy page came in place of the data
+    │   ├── NotAModelReceived       the data that came is not GGUF
+    │   ├── ModelChoiceFailed       the repository has no, or more than one, file that fits
+    │   ├── ChecksumUnknown         the hub does not say what the file must be
+    │   ├── RemoteFileChanged       the hub now has another file under this name
+    │   ├── WrongSize               the server has fewer bytes than the hub promised
+    │   ├── WrongHash               the bytes are not the published ones, also after a second try
+    │   ├── NotEnoughSpace
+    │   ├── DestinationNotWritable
+    │   ├── DownloadInUse           another process brings the same file
+    │   └── DownloadStopped         stopped by the person; the part is kept
     └── ChatStoreError              chats cannot be read or written
 """
 
@@ -100,12 +119,23 @@ class ModelFileCorrupt(ModelFileError):
 
 
 class DoesNotFitError(CloverError):
-    """No placement of this model is possible here. Sizes in bytes."""
+    """No placement of this model is possible here. Sizes in bytes.
 
-    def __init__(self, needed_bytes: int, available_bytes: int) -> None:
-        super().__init__(f"needs {needed_bytes} bytes, {available_bytes} available")
+    ``where`` is "gpu" or "ram"; ``suggestions`` are the words of planning/plan.py for what would help.
+    """
+
+    def __init__(
+        self,
+        needed_bytes: int,
+        available_bytes: int,
+        where: str = "ram",
+        suggestions: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(f"needs {needed_bytes} bytes, {available_bytes} available ({where})")
         self.needed_bytes = needed_bytes
         self.available_bytes = available_bytes
+        self.where = where
+        self.suggestions = suggestions
 
 
 class EngineError(CloverError):
@@ -165,6 +195,168 @@ class TemplateFailed(EngineError):
 
 class GenerationFailed(EngineError):
     """The engine could not go on with this answer."""
+
+
+class DownloadError(CloverError):
+    """A model could not be brought here. ``host`` is the server that it is about, or ""."""
+
+    def __init__(self, detail: str = "", host: str = "") -> None:
+        super().__init__(f"{host}: {detail}" if host else detail)
+        self.host = host
+        self.detail = detail
+
+
+class HubUnreachable(DownloadError):
+    """No connection. ``kind`` is "name" (not found), "refused", "silent", "broken" or "offline-mode"."""
+
+    def __init__(self, host: str, kind: str, detail: str = "") -> None:
+        super().__init__(detail or kind, host)
+        self.kind = kind
+
+
+class HubCertificateRefused(DownloadError):
+    """The certificate of ``host`` is not trusted by this system."""
+
+
+class ProxyFailed(DownloadError):
+    """``host`` is the proxy. ``kind`` is "refused", "login" (407) or "unsupported" (its scheme)."""
+
+    def __init__(self, host: str, kind: str, detail: str = "") -> None:
+        super().__init__(detail or kind, host)
+        self.kind = kind
+
+
+class HubRefused(DownloadError):
+    """401 or 403. ``gated``: the terms must be accepted first; ``token_sent``: a token was not enough."""
+
+    def __init__(self, host: str, status: int, repository: str, gated: bool, token_sent: bool) -> None:
+        super().__init__(f"HTTP {status} for {repository}", host)
+        self.status = status
+        self.repository = repository
+        self.gated = gated
+        self.token_sent = token_sent
+
+
+class HubNotFound(DownloadError):
+    """404. ``what`` is "repository", "revision" or "file"; ``name`` says which."""
+
+    def __init__(self, host: str, what: str, name: str) -> None:
+        super().__init__(f"no such {what}: {name}", host)
+        self.what = what
+        self.name = name
+
+
+class HubBusy(DownloadError):
+    """429. ``retry_after_s`` as the server asked, or None."""
+
+    def __init__(self, host: str, retry_after_s: float | None) -> None:
+        super().__init__("HTTP 429", host)
+        self.retry_after_s = retry_after_s
+
+
+class HubFailed(DownloadError):
+    """An answer that is of no use; ``status`` is its HTTP status, 0 when it was not HTTP."""
+
+    def __init__(self, host: str, status: int, detail: str = "") -> None:
+        super().__init__(detail or f"HTTP {status}", host)
+        self.status = status
+
+
+class WebPageReceived(DownloadError):
+    """A web page came in place of the data. ``title`` is the page's own, capped; may be empty."""
+
+    def __init__(self, host: str, title: str = "") -> None:
+        super().__init__(f"web page {title!r}", host)
+        self.title = title
+
+
+class NotAModelReceived(DownloadError):
+    """The file at ``host`` does not begin as GGUF does; nothing of it was kept."""
+
+    def __init__(self, host: str, name: str) -> None:
+        super().__init__(f"{name} is not GGUF", host)
+        self.name = name
+
+
+class ModelChoiceFailed(DownloadError):
+    """``kind`` is "none", "several" or "split" (only files in parts fit); ``names`` are the candidates."""
+
+    def __init__(self, repository: str, pattern: str, kind: str, names: tuple[str, ...]) -> None:
+        super().__init__(f"{repository}: {kind} for {pattern!r}")
+        self.repository = repository
+        self.pattern = pattern
+        self.kind = kind
+        self.names = names
+
+
+class ChecksumUnknown(DownloadError):
+    """The hub publishes no sha256 or size for ``name``, so that the file could not be checked."""
+
+    def __init__(self, host: str, name: str) -> None:
+        super().__init__(f"no checksum for {name}", host)
+        self.name = name
+
+
+class RemoteFileChanged(DownloadError):
+    """The server's file is not the listed one (size or checksum differ)."""
+
+
+class WrongSize(DownloadError):
+    """The server ends before the size that the hub states. Sizes in bytes."""
+
+    def __init__(self, host: str, expected_bytes: int, received_bytes: int) -> None:
+        super().__init__(f"{received_bytes} of {expected_bytes} bytes", host)
+        self.expected_bytes = expected_bytes
+        self.received_bytes = received_bytes
+
+
+class WrongHash(DownloadError):
+    """The sha256 is not the published one. ``fetched_again_bytes`` were compared with a second copy."""
+
+    def __init__(self, host: str, expected: str, actual: str, fetched_again_bytes: int) -> None:
+        super().__init__(f"sha256 {actual} in place of {expected}", host)
+        self.expected = expected
+        self.actual = actual
+        self.fetched_again_bytes = fetched_again_bytes
+
+
+class NotEnoughSpace(DownloadError):
+    """``folder`` has too little room. Sizes in bytes; ``missing_bytes`` must become free."""
+
+    def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
+        super().__init__(f"{folder}: needs {needed_bytes} bytes, {free_bytes} free")
+        self.folder = folder
+        self.needed_bytes = needed_bytes
+        self.free_bytes = free_bytes
+
+    @property
+    def missing_bytes(self) -> int:
+        return max(0, self.needed_bytes - self.free_bytes)
+
+
+class DestinationNotWritable(DownloadError):
+    """``path`` cannot be created or written; ``reason`` is the system's."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class DownloadInUse(DownloadError):
+    """Another process, or another window, is bringing the same file to ``path``."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: in use")
+        self.path = path
+
+
+class DownloadStopped(DownloadError):
+    """Stopped by the person. ``kept_bytes`` are on disk; the next start goes on from there."""
+
+    def __init__(self, kept_bytes: int) -> None:
+        super().__init__(f"stopped at {kept_bytes} bytes")
+        self.kept_bytes = kept_bytes
 
 
 class ChatStoreError(CloverError):

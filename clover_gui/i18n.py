@@ -77,6 +77,16 @@ def size(size_bytes: float) -> str:
     raise AssertionError("unreachable")
 
 
+def file_size(size_bytes: float) -> str:
+    """The size of a file in decimal units, as hubs and shops give it: "19.6 GB", "98 MB". 1 GB = 10**9."""
+    value = float(size_bytes)
+    for unit in ("B", "KB", "MB", "GB"):
+        if abs(value) < 1000 or unit == "GB":
+            return f"{number(value, 1 if unit == 'GB' else 0)} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
 def duration(seconds: float) -> str:
     """A short span of time: "0.4 s", "12 s", "3 min 20 s"."""
     if seconds < 10:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tomllib
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -26,6 +27,9 @@ def extract() -> Catalog:
     found = extract_from_dir(str(ROOT / "clover_gui"), keywords={"_": None, "ngettext": (1, 2)})
     for name, _line, message, comments, context in found:
         catalog.add(message, locations=[(f"clover_gui/{name}", 0)], auto_comments=comments, context=context)
+    models = tomllib.loads((ROOT / "resources" / "catalog.toml").read_text(encoding="utf-8"))["model"]
+    for text in (model[key] for model in models for key in ("summary", "needs") if model.get(key)):
+        catalog.add(text, locations=[("resources/catalog.toml", 0)])
     return catalog
 
 

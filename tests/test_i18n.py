@@ -59,7 +59,11 @@ def test_every_text_has_german_with_the_same_places() -> None:
             continue
         key = wanted.id if isinstance(wanted.id, str) else wanted.id[0]
         found = catalog.get(key)
-        if found is None or not found.string or not all([found.string] if isinstance(found.string, str) else found.string):
+        if (
+            found is None
+            or not found.string
+            or not all([found.string] if isinstance(found.string, str) else found.string)
+        ):
             problems.append(f"no German: {key!r}")
             continue
         sources = [wanted.id] if isinstance(wanted.id, str) else list(wanted.id)

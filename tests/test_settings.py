@@ -16,7 +16,12 @@ from clover_gui.settings import Settings
 def test_what_is_saved_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "settings.json"
     wanted = Settings(
-        language="de", theme="dark", model_path="/m/ü.gguf", context=8192, thinking=False, window=(1, 2, 800, 600)
+        language="de",
+        theme="dark",
+        model_path="/m/ü.gguf",
+        context=8192,
+        thinking=False,
+        window=(1, 2, 800, 600),
     )
     settings.save(path, wanted)
     assert settings.load(path) == settings.LoadedSettings(wanted)
@@ -59,7 +64,9 @@ def test_a_bad_value_gives_the_default_of_that_field_only(tmp_path: Path, name: 
     assert loaded.settings == dataclasses.replace(Settings(), reserve_mb=2048)
 
 
-def test_a_failed_save_leaves_the_old_file_and_no_litter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_old_file_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "settings.json"
     settings.save(path, Settings(theme="dark"))
 

@@ -20,8 +20,21 @@ class SamplingPreset:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedFigure:
+    """A speed that somebody measured and published. Not measured by this program."""
+
+    machine: str
+    tokens_per_second: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A known model. ``size_bytes`` is the published or approximate size of the file."""
+    """A known model. ``size_bytes`` is exact when ``sha256`` is set, else published or approximate.
+
+    ``file_pattern`` chooses the file in the repository; ``name_patterns`` and ``architectures`` recognise
+    any file of this model. ``presets`` has the keys "thinking" and "direct" as far as they are known.
+    """
 
     id: str
     title: str
@@ -37,11 +50,17 @@ class CatalogEntry:
     page_url: str = ""
     needs: str = ""
     presets: dict[str, SamplingPreset] = field(default_factory=dict)
+    name_patterns: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
+    figures: tuple[PublishedFigure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A catalogue entry (or None for a stray file) with the file that was found for it."""
+    """A catalogue entry (or None for a stray file) with the file that was found for it.
+
+    ``origin`` is "models" (the own folder), "package", "hugging-face", "lm-studio" or "jan".
+    """
 
     entry: CatalogEntry | None
     path: Path

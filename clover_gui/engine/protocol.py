@@ -9,6 +9,7 @@ by additions; ``VERSION`` changes when that is not enough, and the client refuse
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -19,6 +20,7 @@ VERSION = 1
 
 # Kinds of failure in ``Failed.kind``.
 FAIL_MISSING = "missing"
+FAIL_UNREADABLE = "unreadable"  # no rights, a folder, an input/output error
 FAIL_ARCHITECTURE = "unknown-architecture"
 FAIL_TRUNCATED = "truncated"
 FAIL_CORRUPT = "corrupt"
@@ -29,6 +31,10 @@ FAIL_CONTEXT_FULL = "context-full"
 FAIL_NOT_LOADED = "not-loaded"
 FAIL_DECODE = "decode"
 FAIL_OTHER = "other"
+
+# Exit codes of a child that cannot serve at all; a Fatal message with the reason goes before.
+EXIT_ENGINE_MISSING = 70
+EXIT_ENGINE_UNSUPPORTED = 71
 
 # ``Finished.reason``.
 STOP_END = "end"  # the model ended its answer
@@ -53,7 +59,8 @@ class LoadSettings:
     """How to load a file. Layers and tokens are counts; ``kv_type`` is "f16" or "q8_0".
 
     ``gpu_layers`` as in llama.cpp (repeating layers + 1 for the output; -1 all). ``threads`` 0 lets the
-    child choose physical cores minus one (at least one).
+    child choose physical cores minus one (at least one). ``checkpoint_bytes`` bounds the copies of the
+    recurrent state that make later turns of hybrid models fast.
     """
 
     path: str
@@ -64,6 +71,7 @@ class LoadSettings:
     threads: int = 0
     batch: int = 512
     use_mmap: bool = True
+    checkpoint_bytes: int = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +182,7 @@ class LoadProgress:
 
     id: int
     fraction: float | None
-    stage: str = "reading"  # "reading", "context", "warm-up"
+    stage: str = "reading"  # "reading", "loading", "context", "warm-up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +202,7 @@ class Loaded:
     """The model answers: a warm-up token was computed. ``template`` is "file", "builtin" or "plain".
 
     ``seconds`` is the time from the request to here. ``can_switch_thinking`` was found by rendering the
-    template with and without the switch.
+    template with and without the switch. ``template_error`` says why the file's template is not used.
     """
 
     id: int
@@ -207,6 +215,7 @@ class Loaded:
     buffers: tuple[BufferBytes, ...] = ()
     threads: int = 1
     chat_bos: bool = False
+    template_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +310,7 @@ Event = (
     | Fatal
 )
 
+_Value = Any  # of JSON, or a part of a message
 _TYPES: dict[str, type] = {cls.__name__: cls for union in (Request, Event) for cls in typing.get_args(union)}
 
 
@@ -313,7 +323,7 @@ def to_line(message: Request | Event) -> str:
     )
 
 
-def from_line(line: str) -> Any:
+def from_line(line: str) -> Request | Event:
     """The message of one line.
 
     Raises:
@@ -325,11 +335,17 @@ def from_line(line: str) -> Any:
     cls = _TYPES.get(str(data.pop("type", "")))
     if cls is None:
         raise ValueError("unknown message type")
-    return _build(cls, data)
+    message: Request | Event = _build(cls, data)
+    return message
 
 
-def _build(cls: type, data: dict[str, Any]) -> Any:
-    hints = typing.get_type_hints(cls)
+@functools.cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
+
+
+def _build(cls: type, data: dict[str, Any]) -> _Value:
+    hints = _hints(cls)
     known = {f.name for f in dataclasses.fields(cls)}
     try:
         return cls(**{k: _convert(hints[k], v) for k, v in data.items() if k in known})
@@ -337,10 +353,10 @@ def _build(cls: type, data: dict[str, Any]) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _convert(hint: Any, value: Any) -> Any:
+def _convert(hint: _Value, value: _Value) -> _Value:
     if dataclasses.is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
         return _build(hint, value)
-    origin = typing.get_origin(hint)
+    origin: object = typing.get_origin(hint)
     if origin is tuple and isinstance(value, list):
         item = typing.get_args(hint)[0]
         return tuple(_convert(item, v) for v in value)

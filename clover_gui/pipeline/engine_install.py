@@ -13,7 +13,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def installer() -> Path | None:
     return script if script is not None and script.is_file() else None
 
 
-async def install_engine(command: list[str] | None = None) -> AsyncIterator[InstallProgress]:
+async def install_engine(command: list[str] | None = None) -> AsyncGenerator[InstallProgress, None]:
     """Install the engine; ends when it is there. Closing the iterator stops the compiler.
 
     Raises:
@@ -54,16 +54,7 @@ async def install_engine(command: list[str] | None = None) -> AsyncIterator[Inst
         if script is None:
             raise EngineMissing("no installer in this copy of the program")
         command = [sys.executable, str(script), "--json"]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=os.name == "posix",
-    )
+    process = await asyncio.to_thread(_start, command)
     assert process.stdout is not None
     step, text, finished = "look", "", False
     try:
@@ -92,6 +83,19 @@ async def install_engine(command: list[str] | None = None) -> AsyncIterator[Inst
             raise EngineMissing(f"the engine's installer ended with code {code}")
     finally:
         _end(process)
+
+
+def _start(command: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=os.name == "posix",
+    )
 
 
 def _event(line: str) -> dict[str, Any]:

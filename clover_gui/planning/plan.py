@@ -32,7 +32,10 @@ class KvType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on the GPU."""
+    """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on the GPU.
+
+    ``batch`` is the number of prompt tokens that are computed at once.
+    """
 
     context: int | None = None
     kv_type: KvType | None = None
@@ -40,6 +43,7 @@ class Wishes:
     cpu_expert_layers: int | None = None
     threads: int | None = None
     reserve_bytes: int = 1 << 30
+    batch: int = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,13 @@ class FitPlan:
     ``gpu_layers`` counts repeating layers plus one for the output, as the engine counts
     (-1 would be "all"; here always explicit); 0 on a machine without a usable GPU.
     ``cpu_expert_layers`` is the number of layers, from the first on, whose experts stay in RAM.
+    ``gpu_available_bytes`` is what is free there now, ``reserve_bytes`` how much of that stays free;
+    ``gpu.total + reserve_bytes`` is never above it. ``gpu`` is all zero without a usable GPU.
+
+    ``warnings`` are words: "gpu-unusable" (a device is there, but the engine cannot use it or its size is
+    unknown), "context-limited" (more was asked than the model was trained for), "context-reduced",
+    "kv-quantised", "experts-in-ram", "partly-on-gpu", "not-on-gpu" (too small for any useful part),
+    "ram-tight" (little will be left for other programs).
     """
 
     placement: Placement
@@ -78,12 +89,18 @@ class FitPlan:
     ram_available_bytes: int
     gpu_name: str = ""
     use_mmap: bool = True
+    batch: int = 512
+    reserve_bytes: int = 0
     warnings: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
 class DoesNotFit:
-    """No placement fits: what the smallest one needs and what there is. ``where`` is "gpu" or "ram"."""
+    """No placement fits: what the smallest one needs and what there is. ``where`` is "gpu" or "ram".
+
+    ``suggestions`` are words, the best first: "smaller-context", "kv-q8_0", "more-experts-in-ram",
+    "fewer-gpu-layers", "smaller-reserve", "close-programs", "smaller-model".
+    """
 
     where: str
     needed_bytes: int

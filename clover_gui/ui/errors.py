@@ -96,7 +96,8 @@ class ErrorReporter(QObject):
     def report_text(self, error: BaseException, explanation: Explanation) -> str:
         """What a person can send: versions, the failure with its causes, the last log lines."""
         lines = [
-            f"Clover {__version__}, Python {platform.python_version()}, Qt {qVersion()}, {platform.platform()}",
+            f"Clover {__version__}, Python {platform.python_version()}, Qt {qVersion()}",
+            platform.platform(),
             f"{explanation.title}: {explanation.sentence}",
         ]
         if explanation.detail:
@@ -111,8 +112,6 @@ def unexpected(error: BaseException) -> Explanation:
     return Explanation(
         title=_("Unexpected error"),
         sentence=_("Something in this program went wrong: {kind}.").format(kind=type(error).__name__),
-        next_step=_(
-            "Your chats are saved. You can go on; if it happens again, restart the program and send the report."
-        ),
+        next_step=_("Your chats are saved. You can go on; if it happens again, restart and send the report."),
         detail=str(error)[:2000],
     )

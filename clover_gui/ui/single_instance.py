@@ -30,6 +30,7 @@ class SingleInstance(QObject):
         self._lock = QLockFile(str(lock_path))
         self._lock.setStaleLockTime(0)
         self._server: QLocalServer | None = None
+        self._sockets: set[QLocalSocket] = set()
 
     def acquire(self) -> bool:
         """Whether this process is the first. Also True where no lock can be written (read-only folder)."""
@@ -57,16 +58,23 @@ class SingleInstance(QObject):
         return False
 
     def release(self) -> None:
+        """Let another process be the first."""
         if self._server is not None:
             self._server.close()
+            self._server.deleteLater()
             self._server = None
+        for socket in list(self._sockets):
+            self._forget(socket)
         self._lock.unlock()
 
     def _connected(self) -> None:
         assert self._server is not None
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.disconnected.connect(socket.deleteLater)
+            # Ours from here on: a socket that dies with the server would take its slots along.
+            socket.setParent(self)
+            self._sockets.add(socket)
             socket.readyRead.connect(partial(self._asked, socket))
+            socket.disconnected.connect(partial(self._forget, socket))
             if socket.bytesAvailable():
                 self._asked(socket)
 
@@ -76,6 +84,13 @@ class SingleInstance(QObject):
         socket.write(b"ok\n")
         socket.flush()
         self.raise_requested.emit()
+
+    def _forget(self, socket: QLocalSocket) -> None:
+        if socket in self._sockets:
+            self._sockets.discard(socket)
+            socket.blockSignals(True)
+            socket.abort()
+            socket.deleteLater()
 
 
 def _socket_name(folder: Path) -> str:

@@ -14,11 +14,11 @@ _SHEET = Template(
 #chatMain, #setupHolder, #setupColumn, #setupArea, #chatFoot { background: $background; }
 #sidebar { background: $surface; border-right: 1px solid $border; }
 #sidebarTitle { color: $muted; font-weight: 600; padding: ${e3}px ${e3}px 0 ${e3}px; }
-#chatList { background: transparent; border: 0; outline: 0; }
+#chatList { background: transparent; border: 2px solid transparent; border-radius: ${e3}px; outline: 0; }
+#chatList:focus { border-color: $focus; }
 #chatList::item { padding: ${e4}px ${e4}px; border-radius: ${e3}px; color: $text; }
 #chatList::item:hover { background: $raised; }
 #chatList::item:selected { background: $raised; color: $text; font-weight: 600; }
-#chatList:focus::item:selected { border: 2px solid $focus; }
 #chatHeader { background: $background; border-bottom: 1px solid $border; }
 #modelButton { color: $text; font-weight: 600; }
 #welcome { color: $muted; font-size: ${welcome}pt; }

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSplitte
 from clover_gui.i18n import _, capped
 from clover_gui.ui.chat.composer import Composer
 from clover_gui.ui.chat.conversation_list import ConversationList
-from clover_gui.ui.chat.message_list import MessageList
+from clover_gui.ui.chat.message_list import TEXT_WIDTH_EM, MessageList
 from clover_gui.ui.gauges.strip import GaugeStrip
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.notice_bar import NoticeBar
@@ -61,7 +61,7 @@ class ChatPage(QWidget):
         row.addWidget(self.settings_button)
         foot = QWidget()
         foot.setObjectName("chatFoot")
-        foot.setMaximumWidth(self._theme.space(56))
+        foot.setMaximumWidth(self._theme.space(TEXT_WIDTH_EM) + 2 * gap)
         column = QVBoxLayout(foot)
         column.setContentsMargins(gap, gap // 2, gap, gap // 2)
         column.setSpacing(gap // 2)

@@ -152,9 +152,7 @@ class Composer(QFrame):
         self.thinking_button.setAccessibleName(_("Thinking before the answer"))
         self.thinking_button.setToolTip(
             self._thinking_reason
-            or _(
-                "The model thinks before it answers: better for hard questions, slower. Valid from the next message."
-            )
+            or _("The model thinks before it answers: better for hard questions, but slower.")
         )
         if self._answering:
             self.send_button.setText(_("Stop"))

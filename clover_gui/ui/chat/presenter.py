@@ -33,10 +33,12 @@ from clover_gui.errors import ChatStoreError, CloverError, EngineDied, EngineUnr
 from clover_gui.explain import explain
 from clover_gui.i18n import _, capped, number
 from clover_gui.ui.chat.chat_page import ChatPage
-from clover_gui.ui.chat.message_list import HistoryMessage
+from clover_gui.ui.chat.history import HistoryMessage
 from clover_gui.ui.chat.message_view import MessageView
+from clover_gui.ui.chat.message_view import Role as ViewRole
 from clover_gui.ui.chat.words import details_text, notice_text
 from clover_gui.ui.gauges.readings import ContextReading, SpeedReading
+from clover_gui.ui.links import ask_to_open
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
@@ -65,6 +67,7 @@ class ChatPresenter(QObject):
         *,
         recover: Callable[[], Awaitable[None]],
         sampling: Callable[[bool | None], Sampling],
+        default_thinking: bool = True,
     ) -> None:
         super().__init__(page)
         self._page = page
@@ -79,7 +82,7 @@ class ChatPresenter(QObject):
         self._recovery: asyncio.Task[None] | None = None
         self._view: MessageView | None = None
         self._deleted_id: int | None = None
-        self._default_thinking = True
+        self._default_thinking = default_thinking
         self._draft_timer = QTimer(self)
         self._draft_timer.setSingleShot(True)
         self._draft_timer.setInterval(DRAFT_DELAY_MS)
@@ -97,10 +100,13 @@ class ChatPresenter(QObject):
         page.conversations.rename_requested.connect(
             lambda chat_id, title: start(self._rename(chat_id, title), "rename chat")
         )
-        page.conversations.delete_requested.connect(lambda chat_id: start(self._delete(chat_id), "delete chat"))
+        page.conversations.delete_requested.connect(
+            lambda chat_id: start(self._delete(chat_id), "delete chat")
+        )
         page.notice.action_triggered.connect(self._notice_action)
-        page.messages.regenerate_requested.connect(self.regenerate)
-        page.messages.action_triggered.connect(self._message_action)
+        page.messages.regenerate_requested.connect(lambda _index: self.regenerate())
+        page.messages.action_triggered.connect(lambda _index, key: self._message_action(key))
+        page.messages.link_activated.connect(lambda url: ask_to_open(url, page))
 
     # ------------------------------------------------------------ state
 
@@ -127,6 +133,12 @@ class ChatPresenter(QObject):
             await self.open_chat(chats[0].id)
         else:
             await self.new_chat()
+
+    def retranslate(self) -> None:
+        """Show the present chat again in the language in force; a running answer keeps its words."""
+        self._show_thinking()
+        if self._chat is not None and not self.answering:
+            self._start(self.open_chat(self._chat.id), "show again")
 
     async def end(self) -> None:
         """Stop what runs, keep what was written and the draft; then the window may close."""
@@ -272,9 +284,14 @@ class ChatPresenter(QObject):
 
     async def _regenerate(self) -> None:
         assert self._session is not None
-        self._page.messages.remove_last_answer()
+        self._remove_last_answer()
         thinking = self._page.composer.thinking
         await self._run(self._session.regenerate(thinking=thinking, sampling=self._sampling(thinking)))
+
+    def _remove_last_answer(self) -> None:
+        messages = self._page.messages
+        if len(messages) and messages.view_at(len(messages) - 1).role is ViewRole.ANSWER:
+            messages.remove_from(len(messages) - 1)
 
     async def _run(self, events: AsyncIterator[ChatEvent]) -> None:
         view = self._page.messages.add_answer()
@@ -302,7 +319,7 @@ class ChatPresenter(QObject):
             case ThinkingText():
                 view.append_thinking(event.text)
             case ThinkingEnded():
-                view.end_thinking(event.seconds, event.tokens)
+                view.finish_thinking(event.seconds, event.tokens)
             case AnswerText():
                 view.append_answer(event.text)
             case RateSample():
@@ -343,7 +360,7 @@ class ChatPresenter(QObject):
         notice = notice_text(event.message)
         if event.unasked_thinking:
             notice = _("The model thought before it answered although thinking was switched off.")
-        view.set_notice(notice, None)
+        view.set_notice(notice)
         if stats is not None:
             self._page.gauges.show_speed(
                 SpeedReading(None, stats.write_tokens_per_second, stats.read_tokens_per_second)
@@ -399,11 +416,11 @@ class ChatPresenter(QObject):
 def _history_message(message: Message) -> HistoryMessage:
     stats = message.stats
     return HistoryMessage(
-        is_user=message.role is Role.USER,
+        role=ViewRole.USER if message.role is Role.USER else ViewRole.ANSWER,
         text=message.text,
         thinking=message.thinking,
-        thinking_seconds=stats.thinking_seconds if stats else 0.0,
-        thinking_tokens=stats.thinking_tokens if stats else 0,
+        thinking_seconds=stats.thinking_seconds if stats else None,
+        thinking_tokens=stats.thinking_tokens if stats else None,
         details=details_text(stats),
         notice=notice_text(message),
     )

@@ -21,9 +21,9 @@ def details_text(stats: AnswerStats | None) -> str:
         parts.append(_("{rate} tok/s").format(rate=number(speed, 1)))
     if stats.tokens_read:
         parts.append(
-            ngettext("read {count} token in {time}", "read {count} tokens in {time}", stats.tokens_read).format(
-                count=number(stats.tokens_read), time=duration(stats.read_seconds)
-            )
+            ngettext(
+                "read {count} token in {time}", "read {count} tokens in {time}", stats.tokens_read
+            ).format(count=number(stats.tokens_read), time=duration(stats.read_seconds))
         )
     if stats.tokens_reused:
         parts.append(_("{count} known before").format(count=number(stats.tokens_reused)))
@@ -46,4 +46,6 @@ def notice_text(message: Message) -> str:
         case MessageState.FAILED:
             return _("The answer failed here.")
         case _:
-            return "" if message.text.strip() else _("The model gave no answer. Ask again, or ask differently.")
+            return (
+                "" if message.text.strip() else _("The model gave no answer. Ask again, or ask differently.")
+            )

@@ -6,6 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 
+GRAPHIC_LINES_TENTHS = 7
+"""Bars and curves take the same height, so that the captions stand in one line."""
+
+
 class Gauge(QWidget):
     """Caption on the left, value on the right, ``graphic`` below.
 
@@ -31,6 +35,7 @@ class Gauge(QWidget):
         layout.addWidget(self.value_label, 0, 1)
         layout.addWidget(graphic, 1, 0, 1, 2)
         layout.setColumnStretch(1, 1)
+        layout.setRowMinimumHeight(1, GRAPHIC_LINES_TENTHS * self.fontMetrics().height() // 10)
 
     def show_text(self, caption: str, value: str, details: str) -> None:
         """Set all texts; ``details`` is what hovering or a screen reader tells."""

@@ -27,7 +27,7 @@ def read_memory(watcher: VramWatcher, engine_pid: int | None) -> MemoryReading:
 async def poll_memory(
     gpu: Gpu | None, engine_pid: Callable[[], int | None], show: Callable[[MemoryReading], None]
 ) -> None:
-    """Until cancelled: read in a thread, show, wait a second. The driver's handle is given back at the end."""
+    """Until cancelled: read in a thread, show, wait a second; then give the driver's handle back."""
     watcher = VramWatcher(gpu)
     try:
         while True:

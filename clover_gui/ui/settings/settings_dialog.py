@@ -45,12 +45,18 @@ class SettingsDialog(QDialog):
             _("Look"),
         )
         self.context = _choice(
-            tuple((n, _("{count} tokens").format(count=n) if n else _("Choose for me")) for n in CONTEXT_CHOICES),
+            tuple(
+                (n, _("{count} tokens").format(count=n) if n else _("Choose for me")) for n in CONTEXT_CHOICES
+            ),
             settings.context,
             _("Context"),
         )
         self.kv_type = _choice(
-            (("", _("Choose for me")), ("f16", _("Full precision (f16)")), ("q8_0", _("Half the memory (q8_0)"))),
+            (
+                ("", _("Choose for me")),
+                ("f16", _("Full precision (f16)")),
+                ("q8_0", _("Half the memory (q8_0)")),
+            ),
             settings.kv_type,
             _("Context memory"),
         )

@@ -1,0 +1,99 @@
+"""The chat store for an event loop: every call runs in one worker thread, in the order of the calls."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from clover_gui.chat.message import AnswerStats, Chat, Message, MessageState
+from clover_gui.chat.opening import OpenedStore, open_store
+from clover_gui.chat.store import ChatStore
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class AsyncChatStore:
+    """Same operations and errors as ``ChatStore``, awaitable. Close it to end its thread."""
+
+    def __init__(self, opened: OpenedStore, thread: ThreadPoolExecutor) -> None:
+        self.opened = opened
+        self._store = opened.store
+        self._thread = thread
+
+    @classmethod
+    async def open(cls, path: Path) -> AsyncChatStore:
+        """Open the database at ``path`` or the best possible instead; ``opened`` says what happened."""
+        thread = _one_thread()
+        opened = await asyncio.get_running_loop().run_in_executor(thread, open_store, path)
+        return cls(opened, thread)
+
+    @classmethod
+    def in_memory(cls) -> AsyncChatStore:
+        """A store that is gone when the program ends."""
+        return cls(OpenedStore(ChatStore()), _one_thread())
+
+    async def close(self) -> None:
+        """Finish what was asked so far and end the thread."""
+        await self._run(ChatStore.close)
+        self._thread.shutdown(wait=False)
+
+    async def create_chat(self, *, title: str = "", thinking: bool = True) -> Chat:
+        return await self._run(ChatStore.create_chat, title=title, thinking=thinking)
+
+    async def list_chats(self) -> list[Chat]:
+        return await self._run(ChatStore.list_chats)
+
+    async def chat(self, chat_id: int) -> Chat:
+        return await self._run(ChatStore.chat, chat_id)
+
+    async def rename_chat(self, chat_id: int, title: str) -> Chat:
+        return await self._run(ChatStore.rename_chat, chat_id, title)
+
+    async def set_thinking(self, chat_id: int, thinking: bool) -> Chat:
+        return await self._run(ChatStore.set_thinking, chat_id, thinking)
+
+    async def delete_chat(self, chat_id: int) -> None:
+        await self._run(ChatStore.delete_chat, chat_id)
+
+    async def undo_delete(self, chat_id: int) -> Chat:
+        return await self._run(ChatStore.undo_delete, chat_id)
+
+    async def purge_deleted(self, older_than_s: float = 0.0) -> int:
+        return await self._run(ChatStore.purge_deleted, older_than_s)
+
+    async def messages(self, chat_id: int) -> list[Message]:
+        return await self._run(ChatStore.messages, chat_id)
+
+    async def add_user_message(self, chat_id: int, text: str) -> Message:
+        return await self._run(ChatStore.add_user_message, chat_id, text)
+
+    async def begin_answer(self, chat_id: int, parent_id: int) -> Message:
+        return await self._run(ChatStore.begin_answer, chat_id, parent_id)
+
+    async def update_answer(self, message_id: int, text: str, thinking: str) -> None:
+        await self._run(ChatStore.update_answer, message_id, text, thinking)
+
+    async def finish_answer(
+        self, message_id: int, text: str, thinking: str, state: MessageState, stats: AnswerStats | None
+    ) -> Message:
+        return await self._run(ChatStore.finish_answer, message_id, text, thinking, state, stats)
+
+    async def draft(self, chat_id: int) -> str:
+        return await self._run(ChatStore.draft, chat_id)
+
+    async def save_draft(self, chat_id: int, text: str) -> None:
+        await self._run(ChatStore.save_draft, chat_id, text)
+
+    async def _run(
+        self, operation: Callable[Concatenate[ChatStore, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: operation(self._store, *args, **kwargs))
+
+
+def _one_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="chat-store")

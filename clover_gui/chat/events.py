@@ -1,0 +1,100 @@
+"""What happens while a question is answered, as values: the front ends draw them, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clover_gui.chat.message import Message
+from clover_gui.errors import ChatStoreError
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaved:
+    """The person's message is in the store; only now anything is sent to the engine."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBegun:
+    """The engine took the question. ``message`` is the empty RUNNING answer."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPrompt:
+    """``done`` of ``total`` new tokens are read, in ``seconds``; ``reused`` were known from before."""
+
+    done: int
+    total: int
+    reused: int
+    seconds: float = 0.0
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        return self.done / self.seconds if self.done and self.seconds > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingText:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingEnded:
+    """The thinking block was closed after so many seconds and (about) so many tokens."""
+
+    seconds: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerText:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RateSample:
+    """``tokens`` written so far in ``seconds``; speeds are None until they can be told."""
+
+    tokens: int
+    seconds: float
+    context_used: int
+    tokens_per_second_now: float | None
+    tokens_per_second_average: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class NotSaved:
+    """The store refused to keep the answer so far. The answer goes on; said once per answer."""
+
+    error: ChatStoreError
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerEnded:
+    """The last event. ``stop_reason`` is one of the STOP_* words of the engine's protocol, or "" when the
+    engine failed in mid-answer; its error is raised right after this event.
+
+    ``empty``: there is no answer text, whatever the thoughts say. ``unasked_thinking``: the model wrote
+    thoughts although thinking was switched off.
+    """
+
+    message: Message
+    stop_reason: str
+    empty: bool = False
+    unasked_thinking: bool = False
+
+
+ChatEvent = (
+    UserSaved
+    | AnswerBegun
+    | ReadingPrompt
+    | ThinkingText
+    | ThinkingEnded
+    | AnswerText
+    | RateSample
+    | NotSaved
+    | AnswerEnded
+)

@@ -1,0 +1,70 @@
+"""The layout of the chat database and its numbered migrations.
+
+``user_version`` of the file is the number of migrations that it has seen. A migration that was released
+is never changed; a new layout is a new entry at the end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+_FIRST = """
+CREATE TABLE chats (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    title TEXT NOT NULL DEFAULT '',
+    created REAL NOT NULL,
+    updated REAL NOT NULL,
+    thinking INTEGER NOT NULL DEFAULT 1,
+    deleted REAL,                                   -- when it was deleted; NULL: it was not
+    leaf_id INTEGER                                 -- last message of the path that is shown
+);
+CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    chat_id INTEGER NOT NULL REFERENCES chats(id) ON DELETE CASCADE,
+    parent_id INTEGER REFERENCES messages(id) ON DELETE CASCADE,
+    role TEXT NOT NULL,
+    text TEXT NOT NULL DEFAULT '',
+    thinking TEXT NOT NULL DEFAULT '',
+    state TEXT NOT NULL,
+    stats TEXT,                                     -- AnswerStats as JSON
+    created REAL NOT NULL
+);
+CREATE INDEX messages_by_chat ON messages(chat_id);
+CREATE INDEX messages_by_parent ON messages(parent_id);
+CREATE INDEX messages_running ON messages(state) WHERE state = 'running';
+CREATE TABLE drafts (
+    chat_id INTEGER PRIMARY KEY,                    -- 0: the chat that does not exist yet
+    text TEXT NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+
+
+class DatabaseTooNew(Exception):
+    """The file was written by a later version of this program."""
+
+
+class DamagedDatabase(Exception):
+    """SQLite's own check found faults in the file."""
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the database to the present layout. Each step is one transaction: done wholly or not at all.
+
+    Raises:
+        DatabaseTooNew: its number is higher than ours.
+        sqlite3.Error: it cannot be read or written.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise DatabaseTooNew(f"version {version}, this program knows {len(MIGRATIONS)}")
+    for number in range(version, len(MIGRATIONS)):
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE;{MIGRATIONS[number]}PRAGMA user_version = {number + 1};COMMIT;"
+            )
+        except sqlite3.Error:
+            if connection.in_transaction:
+                connection.rollback()
+            raise

@@ -1,0 +1,161 @@
+"""One engine and one chat in memory, driven by the options of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from clover_gui.catalog.index import load_catalog
+from clover_gui.chat.async_store import AsyncChatStore
+from clover_gui.chat.events import AnswerEnded
+from clover_gui.chat.session import ChatSession
+from clover_gui.cli.answer_printer import AnswerPrinter, turn_as_json
+from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.cli.interrupts import stop_on_interrupt
+from clover_gui.cli.screen import Screen
+from clover_gui.engine.client import EngineClient
+from clover_gui.engine.protocol import Sampling
+from clover_gui.errors import ModelNotLoaded
+from clover_gui.explain import describe_model, describe_plan, warning_text
+from clover_gui.i18n import _, duration, number
+from clover_gui.pipeline.prepare import Loading, ModelRead, Planned, ReadyToChat, prepare
+from clover_gui.pipeline.sampling_defaults import default_sampling
+from clover_gui.planning.plan import Wishes
+
+
+@dataclass(slots=True)
+class _Ready:
+    """What there is once the model is loaded."""
+
+    event: ReadyToChat
+    store: AsyncChatStore
+    session: ChatSession
+
+
+class TerminalChat:
+    """One engine, one chat in memory, and the options of the command line."""
+
+    def __init__(self, options: argparse.Namespace, screen: Screen) -> None:
+        self._options = options
+        self._screen = screen
+        self._engine = EngineClient()
+        self._catalog = load_catalog()
+        self._ready: _Ready | None = None
+        self._turn = 0
+        self.thinking = not options.no_think
+
+    async def open(self, model_path: Path, disk_path: Path) -> None:
+        """Prepare everything; tells on the error stream how it goes."""
+        wishes = Wishes(context=self._options.context)
+        stages = prepare(self._engine, model_path, disk_path, wishes)
+        async with contextlib.aclosing(stages):
+            async for stage in stages:
+                if isinstance(stage, ModelRead):
+                    self._screen.note(describe_model(stage.model)[0])
+                elif isinstance(stage, Planned):
+                    self._screen.note(describe_plan(stage.plan)[0])
+                    for word in stage.plan.warnings:
+                        self._screen.note(warning_text(word))
+                elif isinstance(stage, Loading):
+                    self._screen.progress(_loading_text(stage))
+                elif isinstance(stage, ReadyToChat):
+                    await self._begin(stage)
+
+    async def _begin(self, event: ReadyToChat) -> None:
+        store = AsyncChatStore.in_memory()
+        session = ChatSession(self._engine, store, await store.create_chat())
+        self._ready = _Ready(event, store, session)
+        loaded = event.loaded
+        self._screen.note(
+            _("Ready after {time}, {count} tokens of context.").format(
+                time=duration(loaded.seconds), count=number(loaded.context)
+            )
+        )
+        if not self.thinking and not loaded.can_switch_thinking:
+            self._screen.note(_("The template of this model has no switch for thinking."))
+        if loaded.template == "plain":
+            self._screen.note(
+                _("The file has no chat template: a plain form is used, and answers may suffer.")
+            )
+
+    async def new_chat(self) -> None:
+        ready = self._loaded()
+        chat = await ready.store.create_chat()
+        ready.session = ChatSession(self._engine, ready.store, chat)
+
+    async def answer_all(self, prompts: list[str]) -> ExitCode:
+        """Every prompt is a turn; ends early when one is stopped with Ctrl+C."""
+        for prompt in prompts:
+            if await self.answer(prompt):
+                return ExitCode.INTERRUPTED
+        return ExitCode.OK
+
+    async def answer(self, prompt: str) -> bool:
+        """One turn. Whether it was stopped with Ctrl+C."""
+        ready = self._loaded()
+        await self._load_again_if_needed()
+        self._turn += 1
+        loaded = ready.event.loaded
+        printer = AnswerPrinter(self._screen, loaded.context)
+        session = ready.session
+        events = session.send(
+            prompt,
+            thinking=self.thinking if loaded.can_switch_thinking else None,
+            sampling=self._sampling(),
+            max_tokens=self._options.max_tokens,
+        )
+        with stop_on_interrupt(session.stop) as interrupts:
+            async with contextlib.aclosing(events):
+                try:
+                    async for event in events:
+                        if not self._options.json:
+                            printer.show(event)
+                        elif isinstance(event, AnswerEnded):
+                            line = json.dumps(turn_as_json(self._turn, event), ensure_ascii=False)
+                            self._screen.write(line + "\n")
+                except BaseException:
+                    printer.close()
+                    raise
+            return interrupts() > 0
+
+    def _sampling(self) -> Sampling:
+        event = self._loaded().event
+        return default_sampling(
+            self._catalog,
+            event.model,
+            thinking=self.thinking and event.loaded.can_switch_thinking,
+            greedy=self._options.greedy,
+            seed=self._options.seed,
+        )
+
+    async def _load_again_if_needed(self) -> None:
+        """After the engine died: the same model with the same settings."""
+        settings = self._engine.last_settings
+        if self._engine.loaded is None and settings is not None:
+            self._screen.note(_("The engine is started anew."))
+            await self._engine.load(settings)
+
+    def _loaded(self) -> _Ready:
+        if self._ready is None:
+            raise ModelNotLoaded
+        return self._ready
+
+    async def close(self) -> None:
+        self._screen.clear_progress()
+        await self._engine.close()
+        if self._ready is not None:
+            await self._ready.store.close()
+
+
+def _loading_text(stage: Loading) -> str:
+    texts = {
+        "reading": _("loading the model"),
+        "context": _("preparing the context"),
+        "warm-up": _("warming up"),
+    }
+    text = texts.get(stage.progress.stage, texts["reading"])
+    fraction = stage.progress.fraction
+    return f"{text} …" if fraction is None else f"{text} … {number(100 * fraction)} %"

@@ -1,0 +1,69 @@
+"""Pause, go on, stop: from any thread, heeded at once by the thread that transfers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from enum import Enum
+
+
+class Wish(Enum):
+    """What the person wants of a download."""
+
+    RUN = "run"
+    PAUSE = "pause"
+    STOP = "stop"
+
+
+class Control:
+    """The person's wish. ``wake`` is called at every change, in the thread that changes it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._wish = Wish.RUN
+        self._wake: Callable[[], None] | None = None
+
+    @property
+    def wish(self) -> Wish:
+        return self._wish
+
+    def pause(self) -> None:
+        """Stop the transfer and keep everything ready to go on."""
+        self._set(Wish.PAUSE)
+
+    def resume(self) -> None:
+        """Go on, also out of a wait before the next try."""
+        self._set(Wish.RUN)
+
+    def stop(self) -> None:
+        """End for good; what is on disk stays. Nothing undoes it."""
+        self._set(Wish.STOP)
+
+    def attach(self, wake: Callable[[], None] | None) -> None:
+        """Have ``wake`` called at every change until the next ``attach``; at once if it is not RUN now."""
+        with self._changed:
+            self._wake = wake
+            calls_now = wake if self._wish is not Wish.RUN else None
+        if calls_now is not None:
+            calls_now()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but no longer than until the next change; not at all while the wish is not RUN."""
+        with self._changed:
+            if self._wish is Wish.RUN:
+                self._changed.wait(seconds)
+
+    def wait_while_paused(self) -> None:
+        """Come back when the wish is RUN or STOP."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._wish is not Wish.PAUSE)
+
+    def _set(self, wish: Wish) -> None:
+        with self._changed:
+            if self._wish is Wish.STOP:
+                return
+            self._wish = wish
+            wake = self._wake
+            self._changed.notify_all()
+        if wake is not None:
+            wake()

@@ -1,0 +1,36 @@
+"""Small JSON files that are whole or absent: written beside and renamed."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+_MOST_BYTES = 8 << 20
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Replace the file. Not forced to the disk: a lost one costs a second reading, never wrong data.
+
+    Raises:
+        OSError: the folder cannot be written; the old file is untouched.
+    """
+    beside = path.with_name(path.name + ".new")
+    try:
+        beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in the file; None when it is missing, damaged, or something else."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return None
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

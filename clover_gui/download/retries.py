@@ -1,0 +1,62 @@
+"""When to try again, after how long, and when to give up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from clover_gui.download.answers import PASSING_STATUS
+from clover_gui.download.control import Control
+from clover_gui.download.policy import TransferPolicy
+from clover_gui.errors import DownloadError, HubBusy, HubFailed, HubUnreachable
+
+
+class Retries:
+    """Failures in a row without a new byte. ``tell`` hears of each wait before it begins."""
+
+    def __init__(
+        self, policy: TransferPolicy, control: Control, tell: Callable[[DownloadError, float], None]
+    ) -> None:
+        self._policy = policy
+        self._control = control
+        self._tell = tell
+        self._failures = 0
+        self._last_byte_at = time.monotonic()
+        self._last_place = -1
+        self.host = ""
+
+    def progressed(self) -> None:
+        """A new byte came: all is forgiven."""
+        self._failures = 0
+        self._last_byte_at = time.monotonic()
+
+    def same_place(self, position: int) -> bool:
+        """True when the body ended at this position the last time, too."""
+        before, self._last_place = self._last_place, position
+        return before == position
+
+    def failed(self, error: DownloadError, position: int) -> None:
+        """Wait before the next try; a change of the person's wish ends the wait.
+
+        Raises:
+            DownloadError: the error itself, where waiting cannot cure it or has gone on for too long.
+        """
+        if not _passes(error):
+            raise error
+        self.host = error.host or self.host
+        self._failures += 1
+        wait_s = self._policy.backoff_s(self._failures)
+        if isinstance(error, HubBusy) and error.retry_after_s is not None:
+            wait_s = max(wait_s, error.retry_after_s)
+        silent_s = time.monotonic() - self._last_byte_at
+        if silent_s + wait_s > self._policy.give_up_after_s:
+            raise error
+        self._tell(error, wait_s)
+        self._control.wait(wait_s)
+
+
+def _passes(error: DownloadError) -> bool:
+    """Whether the same question may get another answer in a while."""
+    if isinstance(error, HubFailed):
+        return error.status in PASSING_STATUS
+    return isinstance(error, HubBusy | HubUnreachable)

@@ -1,0 +1,56 @@
+"""Bytes of tokens to text for people: whole characters, and nothing of a stop string.
+
+Pure; knows nothing of the engine.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+
+
+class TextStream:
+    """Feed it the bytes of each token; it gives back the text that may be shown."""
+
+    def __init__(self, stop_strings: Sequence[str] = (), *, strip_start: bool = False) -> None:
+        """``strip_start`` drops white space before the first character (plain transcripts have some)."""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._stops = tuple(s for s in stop_strings if s)
+        self._strip_start = strip_start
+        self._held = ""
+        self.stopped = False
+
+    def characters(self, data: bytes) -> str:
+        """The characters that these bytes complete; the rest waits for the next ones."""
+        return self._decoder.decode(data)
+
+    def feed(self, text: str) -> str:
+        """What can be shown now: all but a tail that may be the beginning of a stop string."""
+        if self._strip_start:
+            text = text.lstrip()
+            self._strip_start = not text
+        if not self._stops or self.stopped:
+            return "" if self.stopped else text
+        self._held += text
+        places = [at for at in (self._held.find(stop) for stop in self._stops) if at >= 0]
+        if places:
+            self.stopped = True
+            shown, self._held = self._held[: min(places)], ""
+            return shown
+        keep = max(_overlap(self._held, stop) for stop in self._stops)
+        shown = self._held[: len(self._held) - keep]
+        self._held = self._held[len(shown) :]
+        return shown
+
+    def finish(self) -> str:
+        """What was held back, once the answer is over. Incomplete bytes of a character are left out."""
+        shown, self._held = self._held, ""
+        return "" if self.stopped else shown
+
+
+def _overlap(text: str, stop: str) -> int:
+    """Length of the longest end of ``text`` with which ``stop`` begins."""
+    for length in range(min(len(text), len(stop) - 1), 0, -1):
+        if text.endswith(stop[:length]):
+            return length
+    return 0

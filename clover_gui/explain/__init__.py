@@ -1,0 +1,40 @@
+"""Sentences for people: the one place where errors, findings and words of the program become text.
+
+Both front ends use it; it knows no Qt and no terminal. ``failures`` explains errors, ``findings`` describes
+machine, engine, model and plan, ``hints`` gives the text of advice, warnings and notes by their key words.
+Everything goes through the language in force at the moment of the call.
+"""
+
+from __future__ import annotations
+
+from clover_gui.explain.failures import Explanation, explain, store_text
+from clover_gui.explain.findings import (
+    describe_disk,
+    describe_engine,
+    describe_gpu,
+    describe_gpus,
+    describe_memory,
+    describe_model,
+    describe_plan,
+    describe_processor,
+)
+from clover_gui.explain.hints import advice_text, note_text, stop_text, suggestion_text, warning_text
+
+__all__ = [
+    "Explanation",
+    "advice_text",
+    "describe_disk",
+    "describe_engine",
+    "describe_gpu",
+    "describe_gpus",
+    "describe_memory",
+    "describe_model",
+    "describe_plan",
+    "describe_processor",
+    "explain",
+    "note_text",
+    "stop_text",
+    "store_text",
+    "suggestion_text",
+    "warning_text",
+]

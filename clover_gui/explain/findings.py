@@ -1,0 +1,162 @@
+"""Machine, engine, model and plan in short sentences with their numbers."""
+
+from __future__ import annotations
+
+from clover_gui.engine.protocol import EngineDevice, EngineInfo
+from clover_gui.errors import EngineError
+from clover_gui.explain.failures import explain
+from clover_gui.hardware.machine import DeviceKind, Disk, Gpu, Machine, Memory, Processor
+from clover_gui.i18n import _, capped, ngettext, number, size
+from clover_gui.model_file.summary import ModelFile
+from clover_gui.planning.plan import FitPlan, Need, Placement
+
+
+def describe_gpu(gpu: Gpu) -> str:
+    """One graphics device, for example "NVIDIA X: 12.0 GB of graphics memory, 11.4 GB free (driver 550)"."""
+    name = capped(gpu.name)
+    if gpu.kind in (DeviceKind.UNIFIED, DeviceKind.INTEGRATED):
+        text = _("{name}: shares the main memory").format(name=name)
+    elif gpu.vram_total_bytes is None:
+        text = _("{name}: its driver does not tell the size of its memory").format(name=name)
+    else:
+        total = size(gpu.vram_total_bytes)
+        if gpu.vram_is_minimum:
+            total = _("at least {size}").format(size=total)
+        if gpu.vram_free_bytes is None:
+            text = _("{name}: {total} of graphics memory").format(name=name, total=total)
+        else:
+            text = _("{name}: {total} of graphics memory, {free} free").format(
+                name=name, total=total, free=size(gpu.vram_free_bytes)
+            )
+    return f"{text} ({_('driver {version}').format(version=capped(gpu.driver, 30))})" if gpu.driver else text
+
+
+def describe_gpus(machine: Machine) -> tuple[str, ...]:
+    """One sentence for each graphics device, or one that says that there is none."""
+    if not machine.gpus:
+        return (_("No GPU was found: models run on the processor."),)
+    return tuple(describe_gpu(gpu) for gpu in machine.gpus)
+
+
+def describe_memory(memory: Memory) -> str:
+    return _("{total} of memory, {free} free").format(
+        total=size(memory.total_bytes), free=size(memory.available_bytes)
+    )
+
+
+def describe_disk(disk: Disk | None) -> str:
+    if disk is None:
+        return _("The free space on the disk could not be read.")
+    return _("{free} free of {total}").format(free=size(disk.free_bytes), total=size(disk.total_bytes))
+
+
+def describe_processor(processor: Processor) -> str:
+    cores = ngettext("{count} core", "{count} cores", processor.physical_cores).format(
+        count=number(processor.physical_cores)
+    )
+    if processor.logical_cores > processor.physical_cores:
+        threads = ngettext("{count} thread", "{count} threads", processor.logical_cores).format(
+            count=number(processor.logical_cores)
+        )
+        cores = f"{cores}, {threads}"
+    return f"{capped(processor.name)}: {cores}"
+
+
+def describe_engine(engine: EngineInfo | EngineError) -> tuple[str, ...]:
+    """The engine's build and what it can compute on; or the one sentence on why there is none."""
+    if isinstance(engine, EngineError):
+        return (explain(engine).sentence,)
+    version = _("llama-cpp-python {version}").format(version=capped(engine.engine_version, 40))
+    gpus = [device for device in engine.devices if device.type in ("gpu", "igpu")]
+    if not engine.gpu_offload:
+        return (_("{engine}, built for the processor only").format(engine=version),)
+    if not gpus:
+        return (_("{engine}, built for GPUs; it finds none that it can use").format(engine=version),)
+    return (_("{engine}, built for GPUs").format(engine=version), *map(_describe_device, gpus))
+
+
+def _describe_device(device: EngineDevice) -> str:
+    return _("uses {name} ({backend}), {free} of {total} free").format(
+        name=capped(device.description or device.name),
+        backend=capped(device.backend, 20),
+        free=size(device.memory_free_bytes),
+        total=size(device.memory_total_bytes),
+    )
+
+
+def describe_model(model: ModelFile) -> tuple[str, ...]:
+    """Name, size and shape of a model file."""
+    name = capped(model.name) or capped(model.path.stem)
+    lines = [
+        _("{name}, {quantization}, {size}").format(
+            name=name, quantization=capped(model.quantization, 20), size=size(model.size_bytes)
+        )
+    ]
+    layers = ngettext("{count} layer", "{count} layers", model.layer_count).format(
+        count=number(model.layer_count)
+    )
+    parameters = _("{count} billion parameters").format(count=number(model.parameter_count / 1e9, 2))
+    shape = [capped(model.architecture, 30), parameters, layers]
+    if model.is_moe:
+        shape.append(
+            _("{used} of {count} experts per token").format(
+                used=number(model.expert_used_count), count=number(model.expert_count)
+            )
+        )
+    lines.append(", ".join(shape))
+    if model.trained_context:
+        lines.append(_("trained for {count} tokens of context").format(count=number(model.trained_context)))
+    if not model.has_template:
+        lines.append(_("The file has no chat template: a plain form is used, and answers may suffer."))
+    return tuple(lines)
+
+
+def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, ...]:
+    """Where the model goes and what that needs. ``layer_count`` (of the model) makes shares tellable."""
+    lines = [_placement(plan, layer_count)]
+    if plan.gpu.total:
+        name = capped(plan.gpu_name) or _("GPU")
+        lines.append(_need(name, plan.gpu, plan.gpu_available_bytes))
+    lines.append(_need(_("Memory"), plan.ram, plan.ram_available_bytes))
+    lines.append(
+        _("Context: {count} tokens, kept as {type}").format(
+            count=number(plan.context), type=plan.kv_type.value.upper()
+        )
+    )
+    return tuple(lines)
+
+
+def _placement(plan: FitPlan, layer_count: int | None) -> str:
+    if plan.placement is Placement.FULL_GPU:
+        return _("The whole model goes on the GPU.")
+    if plan.placement is Placement.EXPERTS_ON_CPU:
+        if layer_count:
+            return _(
+                "The GPU holds everything but the experts of {count} of {all} layers; those stay in memory."
+            ).format(count=number(plan.cpu_expert_layers), all=number(layer_count))
+        return _("The GPU holds everything but some experts, which stay in memory (layers: {count}).").format(
+            count=number(plan.cpu_expert_layers)
+        )
+    if plan.placement is Placement.PARTIAL_GPU:
+        return _("Layers on the GPU: {count}; the others stay in memory.").format(
+            count=number(plan.gpu_layers)
+        )
+    threads = (
+        ngettext("{count} thread", "{count} threads", plan.threads).format(count=number(plan.threads))
+        if plan.threads
+        else _("all but one core")
+    )
+    return _("The model runs on the processor, with {threads}.").format(threads=threads)
+
+
+def _need(name: str, need: Need, available_bytes: int) -> str:
+    parts = [
+        (_("weights"), need.weights),
+        (_("context"), need.kv + need.recurrent),
+        (_("computing"), need.compute),
+        (_("overhead"), need.overhead),
+    ]
+    summands = ", ".join(f"{label} {size(count)}" for label, count in parts if count)
+    return _("{name}: {needed} needed of {available} available ({parts})").format(
+        name=name, needed=size(need.total), available=size(available_bytes), parts=summands
+    )

@@ -1,0 +1,103 @@
+"""The texts of key words: advice, warnings and suggestions of a plan, notes of probes, ends of answers.
+
+The stages speak in words ("gpu-unusable"); a word that is not known here gives a general sentence or "".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clover_gui.hardware.machine import ProbeNote
+from clover_gui.i18n import _, capped, number, size
+
+Fact = str | int | float
+
+
+def advice_text(key: str, facts: Mapping[str, Fact]) -> str:
+    """The sentence of an Advice (see pipeline/advice.py), without its command."""
+    return _advice(key).format(**{name: _fact(name, value) for name, value in facts.items()})
+
+
+def _advice(key: str) -> str:
+    texts = {
+        "engine-missing": _("The engine is not installed; nothing can be computed without it."),
+        "engine-failed": _("The engine does not start: {reason}."),
+        "engine-too-old": _("This engine does not know the architecture of Clover ({architecture})."),
+        "gpu-unusable": _(
+            "There is a GPU ({gpu}), but this build of the engine cannot use it:"
+            " answers come many times slower."
+        ),
+        "gpu-not-seen": _(
+            "There is a GPU ({gpu}), but the engine, although built for GPUs, does not see it."
+        ),
+        "gpu-driver-missing": _("There is a graphics device without a working driver: {device}."),
+        "gpu-driver-error": _("The graphics driver reports an error: {reason}."),
+        "no-gpu": _("No GPU was found. Small models are quick enough on the processor; large ones are slow."),
+        "little-ram": _(
+            "Only {free} of {total} of memory are free. Close other programs before loading a model."
+        ),
+        "little-disk": _("Only {free} are free on the disk; Clover needs about {needed}."),
+        "slow-processor": _("This processor has no AVX2: answers come several times slower."),
+    }
+    return texts.get(key, _("There is something to look at: {key}.").replace("{key}", capped(key)))
+
+
+def _fact(name: str, value: Fact) -> str:
+    if isinstance(value, str):
+        return capped(value, 160).rstrip(".")
+    return size(value) if name in ("free", "total", "needed") else number(value)
+
+
+def warning_text(word: str) -> str:
+    """The sentence of a word in ``FitPlan.warnings`` (or of the pipeline's)."""
+    texts = {
+        "gpu-unusable": _("The GPU is not used: this engine cannot use it."),
+        "gpu-not-seen": _("The GPU is not used: the engine does not see it."),
+        "software-gpu": _("The graphics device is only emulated in software and is not used."),
+        "not-on-gpu": _("The GPU has too little free memory for a useful part of this model."),
+        "context-limited": _("The context is limited to what the model was trained for."),
+        "context-reduced": _("The context is smaller than usual, so that everything fits."),
+        "kv-quantised": _("The context is kept in a compact form (Q8_0), so that everything fits."),
+        "experts-in-ram": _("Some experts stay in memory; this is slower than a GPU that holds everything."),
+        "partly-on-gpu": _(
+            "Only a part of the model fits on the GPU; the rest is computed on the processor."
+        ),
+        "ram-tight": _("Little memory will be left for other programs."),
+    }
+    return texts.get(word, _("Note: {word}.").format(word=capped(word)))
+
+
+def suggestion_text(word: str) -> str:
+    """What to do, by a word in ``DoesNotFit.suggestions``; "" for an unknown word."""
+    return {
+        "smaller-context": _("Choose a smaller context."),
+        "kv-q8_0": _("Choose the compact form (Q8_0) for the context."),
+        "more-experts-in-ram": _("Keep the experts of more layers in memory."),
+        "fewer-gpu-layers": _("Put fewer layers on the GPU."),
+        "smaller-reserve": _("Keep less of the GPU's memory free."),
+        "close-programs": _("Close other programs."),
+        "smaller-model": _("Choose a smaller model."),
+    }.get(word, "")
+
+
+def note_text(note: ProbeNote) -> str:
+    """Why a probe found nothing or only a part."""
+    texts = {
+        "no-driver": _("no driver"),
+        "driver-error": _("the driver reports an error"),
+        "library-missing": _("a library is missing"),
+        "permission": _("no permission"),
+        "not-supported": _("not supported"),
+        "failed": _("could not be read"),
+    }
+    kind = texts.get(note.kind, capped(note.kind))
+    return f"{capped(note.probe, 30)}: {kind} ({capped(note.reason, 160)})"
+
+
+def stop_text(reason: str) -> str:
+    """Why an answer ended, by the engine's word; "" when it simply came to its end."""
+    return {
+        "length": _("Cut: the largest number of tokens for an answer was reached."),
+        "context-full": _("Cut: the context is full."),
+        "cancelled": _("Stopped."),
+    }.get(reason, "")

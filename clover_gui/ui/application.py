@@ -1,0 +1,200 @@
+"""The composition root of the window: makes the parts, hands each what it needs, starts and ends them.
+
+Order: Qt and the window first (so that something is seen at once), then engine and chat store; at the end
+the running answer is stopped and saved, then the engine ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QLibraryInfo, Qt, QTranslator, QUrl
+from PySide6.QtGui import QDesktopServices, QIcon
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from clover_gui import i18n, resources
+from clover_gui import settings as settings_file
+from clover_gui.errors import DataFolderError
+from clover_gui.explain import explain
+from clover_gui.i18n import _
+from clover_gui.logs import start_logging
+from clover_gui.paths import DataFolder
+from clover_gui.settings import LoadedSettings, Settings
+from clover_gui.ui import loop
+from clover_gui.ui.errors import ErrorReporter
+from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.settings.settings_dialog import SettingsDialog
+from clover_gui.ui.single_instance import SingleInstance
+from clover_gui.ui.smoke_test import SmokeTest, run_smoke_test
+from clover_gui.ui.tasks import TaskSet
+from clover_gui.ui.theme import Mode, Theme
+from clover_gui.ui.widgets.notice_bar import NoticeKind
+from clover_gui.ui.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+
+def run_window(model: str, data: DataFolder, smoke_test: SmokeTest | None) -> int:
+    """Open the window and run until it is closed; the exit code. ``model``: a file or name to load."""
+    qt = QApplication(["clover-gui"])
+    qt.setApplicationName("clover-gui")
+    qt.setApplicationDisplayName("Clover")
+    qt.setDesktopFileName("clover-gui")
+    qt.setWindowIcon(QIcon(str(resources.path("icons/clover.svg"))))
+    application = Application(qt, model, data, smoke_test)
+    return application.run()
+
+
+class Application:
+    """One run of the window."""
+
+    def __init__(self, qt: QApplication, model: str, data: DataFolder, smoke_test: SmokeTest | None) -> None:
+        self._qt = qt
+        self._model = model
+        self._data = data
+        self._smoke_test = smoke_test
+        self._loaded_settings: LoadedSettings = settings_file.load(data.settings)
+        self._settings: Settings = self._loaded_settings.settings
+        self._folder_problem = _folder_problem(data)
+        self._translator = QTranslator()
+        self._translate_qt()
+        self._theme = Theme()
+        self._theme.apply(qt, Mode(self._settings.theme))
+        logging_now = start_logging(None if self._folder_problem else data.logs, "window", quiet=True)
+        self._reporter = ErrorReporter(lambda: list(logging_now.recent.lines))
+        self._tasks = TaskSet(self._reporter.report)
+        self._instance = SingleInstance(data.root, data.instance_lock)
+        self._closed = False
+
+    def run(self) -> int:
+        """From the first window to the last word; the exit code."""
+        if not self._instance.acquire():
+            if self._instance.hand_over():
+                return 0
+            log.warning("another window holds the data folder and does not answer")
+        self._reporter.install()
+        self.window = MainWindow(self._theme)
+        self._reporter.set_window(self.window)
+        self.window.restore_place(self._settings.window)
+        self.window.show()
+        self._instance.raise_requested.connect(self.window.come_forward)
+        try:
+            return loop.run(self._qt, self._main, self._reporter.report)
+        finally:
+            self._instance.release()
+
+    async def _main(self) -> int:
+        closing = asyncio.Event()
+        self.window.close_requested.connect(closing.set)
+        await self._first_picture()
+        self.workspace = Workspace(
+            self.window, self._theme, self._tasks, self._data, lambda: self._settings, self._change_settings
+        )
+        self._connect()
+        code = 0
+        try:
+            await self.workspace.start(self._model or self._settings.model_path, bool(self._model))
+            self._say_problems()
+            if self._smoke_test is not None:
+                code = await run_smoke_test(self._smoke_test, self.window, self.workspace)
+            else:
+                await closing.wait()
+        finally:
+            self.window.hide()
+            self._change_settings(replace(self._settings, window=self.window.place))
+            await self.workspace.end()
+            await self._tasks.cancel_all()
+            self.window.close_now()
+        return code
+
+    async def _first_picture(self) -> None:
+        """Let the window be painted before anything else is imported or started."""
+        painted = asyncio.Event()
+        self.window.first_painted.connect(painted.set)
+        try:
+            await asyncio.wait_for(painted.wait(), timeout=2.0)
+        except TimeoutError:
+            log.info("the window was not painted at once")
+        # Rendering is needed with the first answer only; its imports take a tenth of a second.
+        threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
+
+    def _connect(self) -> None:
+        window = self.window
+        window.chat_page.settings_requested.connect(self._open_settings)
+        window.open_file_requested.connect(self._open_file)
+        window.setup_page.model_card.open_file_requested.connect(self._open_file)
+        window.setup_page.model_card.page_requested.connect(lambda url: QDesktopServices.openUrl(QUrl(url)))
+
+    def _say_problems(self) -> None:
+        if self._folder_problem is not None:
+            words = explain(self._folder_problem)
+            text = f"{words.sentence} {words.next_step}"
+        elif self._loaded_settings.problems:
+            text = _("Some settings could not be read and were set back to their defaults.")
+        else:
+            return
+        for page in (self.window.setup_page, self.window.chat_page):
+            page.notice.show_notice(text, NoticeKind.WARNING)
+
+    # ------------------------------------------------------------ settings
+
+    def _change_settings(self, settings: Settings) -> None:
+        old, self._settings = self._settings, settings
+        if settings.theme != old.theme:
+            self._theme.apply(self._qt, Mode(settings.theme))
+        if settings.language != old.language:
+            i18n.set_language(settings.language)
+            self._translate_qt()
+            self.window.retranslate()
+            self.workspace.retranslate()
+        if settings == old or self._folder_problem is not None or self._smoke_test is not None:
+            return
+        try:
+            settings_file.save(self._data.settings, settings)
+        except OSError as error:
+            log.warning("settings not saved: %s", error)
+            self._say_not_saved(error)
+
+    def _say_not_saved(self, error: OSError) -> None:
+        words = explain(DataFolderError(self._data.root, error.strerror or str(error)))
+        self.window.chat_page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.WARNING)
+
+    def _open_settings(self) -> None:
+        dialog = SettingsDialog(self._settings, self._data.root, self.window)
+        dialog.saved.connect(self._change_settings)
+        dialog.open()
+
+    def _open_file(self) -> None:
+        dialog = QFileDialog(self.window, _("Open a model file"))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([_("Model files (*.gguf)"), _("All files (*)")])
+        start = Path(self._settings.model_path).parent if self._settings.model_path else Path.home()
+        dialog.setDirectory(str(start))
+        dialog.fileSelected.connect(lambda name: self.workspace.open_file(Path(name)))
+        dialog.open()
+
+    def _translate_qt(self) -> None:
+        """Qt's own buttons in the language in force."""
+        self._qt.removeTranslator(self._translator)
+        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
+        if self._translator.load(f"qtbase_{i18n.current_language()}", folder):
+            self._qt.installTranslator(self._translator)
+
+
+def _folder_problem(data: DataFolder) -> DataFolderError | None:
+    try:
+        data.ensure_writable()
+    except DataFolderError as error:
+        return error
+    return None
+
+
+def _warm_up() -> None:
+    from clover_gui.ui.widgets import markdown
+
+    markdown.warm_up()

@@ -1,0 +1,75 @@
+"""Stored messages as the conversation shows them: what each one says, and where it stands.
+
+Must not know: the store, the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtGui import QFontMetricsF
+
+from clover_gui.ui.chat.message_view import MessageView, Role
+from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.plain_body import COLLAPSED
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMessage:
+    """A message of a stored conversation. ``notice_action``: name for the receiver, text of the button."""
+
+    is_user: bool
+    text: str
+    thinking: str = ""
+    thinking_seconds: float | None = None
+    thinking_tokens: int | None = None
+    details: str = ""
+    notice: str = ""
+    notice_action: tuple[str, str] | None = None
+
+    @property
+    def role(self) -> Role:
+        return Role.USER if self.is_user else Role.ANSWER
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A message and its place in the conversation, in pixels; ``view`` only while it is near."""
+
+    message: HistoryMessage
+    kept: bool = False
+    """It was written in this window and keeps its widget; ``message`` has only its role."""
+    view: MessageView | None = None
+    top: int = 0
+    height: int = 0
+    fitted_width: int = -1
+    estimated_width: int = -1
+    thinking_open: bool = False
+
+    def fill(self, view: MessageView) -> None:
+        """Write the stored message into a new widget."""
+        message = self.message
+        if message.is_user:
+            view.set_user_text(message.text)
+        else:
+            if message.thinking:
+                view.set_thinking(message.thinking, message.thinking_seconds, message.thinking_tokens)
+                if self.thinking_open and view.thinking:
+                    view.thinking.set_open(True)
+            view.set_answer(message.text)
+        if message.details:
+            view.set_details(message.details)
+        if message.notice:
+            view.set_notice(message.notice, message.notice_action)
+
+    def estimate(self, theme: Theme, width: int) -> None:
+        """Guess the height from the length of the text, until it is known."""
+        self.estimated_width = width
+        metrics = QFontMetricsF(theme.reading_font())
+        text = self.message.text
+        if self.message.is_user:
+            text = text[:COLLAPSED]
+        per_line = max(10.0, width / metrics.averageCharWidth())
+        lines = text.count("\n") + len(text) / per_line + 1
+        extra = 2 if self.message.thinking else 0
+        self.height = round(metrics.height() * (1.35 * lines + 2.5 + extra))

@@ -1,0 +1,387 @@
+"""The conversation: all messages below each other, as many as there are.
+
+Only messages near the part that is looked at have widgets; the others are an estimated height until they
+come near. It follows the newest text only while the reader is at the end, and never moves what is being
+read. Must not know: the engine, the store; it gets strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
+
+from clover_gui.i18n import _
+from clover_gui.ui.chat.history import Entry, HistoryMessage
+from clover_gui.ui.chat.message_view import MessageView, Role
+from clover_gui.ui.theme import Theme
+
+__all__ = ["HistoryMessage", "MessageList"]
+
+TEXT_WIDTH_EM = 46
+"""Longer lines are hard to read."""
+KEPT_VIEWS = 40
+"""Stored messages that keep their widgets after they have gone out of sight."""
+SETTLE_MS = 120
+"""Pause after a change of width before messages out of sight are laid out again."""
+
+
+class MessageList(QScrollArea):
+    """Holds the messages of one conversation. Messages are counted from 0 here."""
+
+    link_activated = Signal(str)
+    regenerate_requested = Signal()
+    """Another answer in place of the last one."""
+    action_triggered = Signal(str)
+    following_changed = Signal(bool)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._entries: list[Entry] = []
+        self._following = True
+        self._moving = False
+        """The scroll bar moves because of us, not because of the reader."""
+        self._unseen = False
+        self._laying_out = False
+        self._column = QWidget()
+        self._column.setAutoFillBackground(False)
+        self.setWidget(self._column)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setAutoFillBackground(True)
+        self.viewport().setBackgroundRole(self.viewport().backgroundRole().Base)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self._jump_button = QPushButton(self)
+        self._jump_button.setProperty("kind", "pill")
+        self._jump_button.clicked.connect(self.scroll_to_end)
+        self._jump_button.hide()
+        self._settle_timer = QTimer(self)
+        self._settle_timer.setSingleShot(True)
+        self._settle_timer.timeout.connect(self._settle)
+        theme.changed.connect(self._on_theme)
+        self._on_theme()
+        self.retranslate()
+
+    # Messages
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def clear(self) -> None:
+        """Take all messages away."""
+        self.remove_from(0)
+        self._set_following(True)
+
+    def set_history(self, messages: Sequence[HistoryMessage]) -> None:
+        """Show a stored conversation from its end."""
+        self.clear()
+        self._entries = [Entry(message) for message in messages]
+        self._lay_out()
+
+    def add_user(self, text: str) -> MessageView:
+        """The person has sent a message: show it, and go to the end."""
+        view = self._add(Role.USER)
+        view.set_user_text(text)
+        self.scroll_to_end()
+        return view
+
+    def add_answer(self) -> MessageView:
+        """An answer begins; the caller writes into what is returned. It stays until it is removed."""
+        return self._add(Role.ANSWER)
+
+    def remove_from(self, index: int) -> None:
+        """Take away the message ``index`` and all that follow."""
+        for entry in self._entries[index:]:
+            self._drop_view(entry)
+        del self._entries[index:]
+        self._lay_out()
+
+    def remove_last_answer(self) -> None:
+        """Take away the answer at the end, if there is one there."""
+        if self._entries and not self._entries[-1].message.is_user:
+            self.remove_from(len(self._entries) - 1)
+
+    def view_at(self, index: int) -> MessageView:
+        """The widget of a message; built now if it was not there. Stored messages may lose theirs again."""
+        return self._build(index)
+
+    # Reading
+
+    @property
+    def is_following(self) -> bool:
+        """Whether new text is scrolled into view."""
+        return self._following
+
+    def scroll_to_end(self) -> None:
+        """Go to the newest text and follow it."""
+        self._set_following(True)
+        self._lay_out()
+
+    def scroll_to(self, index: int) -> None:
+        """Bring the beginning of a message to the top."""
+        self._set_following(False)
+        self._build(index)
+        self._lay_out(anchor=(index, 0))
+
+    def visible_range(self) -> tuple[int, int]:
+        """The first message that can be seen, and the one after the last."""
+        top = self.verticalScrollBar().value()
+        return self._range(top, top + self.viewport().height())
+
+    def retranslate(self) -> None:
+        """Take the texts of the language in force."""
+        self.setAccessibleName(_("Conversation"))
+        self._jump_button.setText(_("New text below"))
+        self._jump_button.setAccessibleName(_("Go to the new text below"))
+        for entry in self._entries:
+            if entry.view:
+                entry.view.retranslate()
+        self._place_button()
+
+    # Building
+
+    def _add(self, role: Role) -> MessageView:
+        if self._entries and (before := self._entries[-1].view):
+            before.set_can_regenerate(False)
+        self._entries.append(Entry(HistoryMessage(role is Role.USER, ""), kept=True))
+        view = self._build(len(self._entries) - 1)
+        self._lay_out()
+        return view
+
+    def _build(self, index: int) -> MessageView:
+        entry = self._entries[index]
+        if entry.view:
+            return entry.view
+        view = MessageView(entry.message.role, index + 1, self._theme, self._column)
+        entry.view = view
+        view.fit(self._text_width())
+        if not entry.kept:
+            entry.fill(view)
+        entry.fitted_width = self._text_width()
+        entry.height = view.height()
+        view.height_changed.connect(lambda: self._on_height(entry))
+        view.thinking_toggled.connect(lambda opened: self._on_thinking(entry, opened))
+        view.link_activated.connect(self.link_activated)
+        view.regenerate_requested.connect(self.regenerate_requested)
+        view.action_triggered.connect(self.action_triggered)
+        view.set_can_regenerate(index == len(self._entries) - 1)
+        return view
+
+    def _drop_view(self, entry: Entry) -> None:
+        if entry.view:
+            entry.view.hide()
+            entry.view.deleteLater()
+            entry.view = None
+
+    def _drop_far_views(self) -> None:
+        """Stored messages far from what is read give their widgets back."""
+        first, last = self._near_range()
+        far = [
+            entry
+            for index, entry in enumerate(self._entries)
+            if entry.view and not entry.kept and not first <= index < last
+        ]
+        for entry in far[: max(0, len(far) - KEPT_VIEWS)]:
+            if entry.view and not entry.view.isAncestorOf(QApplication.focusWidget()):
+                self._drop_view(entry)
+
+    # Layout
+
+    def _text_width(self) -> int:
+        margin = self._theme.space(1.4)
+        room = self.viewport().width() - 2 * margin
+        return max(self._theme.space(8), min(room, self._theme.space(TEXT_WIDTH_EM)))
+
+    def _place(self) -> None:
+        """Give every message its place, and the column its size."""
+        width = self._text_width()
+        left = max(0, (self.viewport().width() - width) // 2)
+        y = self._theme.space(1.5)
+        for entry in self._entries:
+            if entry.estimated_width != width and not entry.view:
+                entry.estimate(self._theme, width)
+            entry.top = y
+            if entry.view:
+                if entry.view.x() != left or entry.view.y() != y:
+                    entry.view.move(left, y)
+                if entry.view.isHidden():
+                    entry.view.show()
+            y += entry.height + self._theme.space(1.1)
+        self._column.resize(self.viewport().width(), y)
+
+    def _lay_out(self, anchor: tuple[int, int] | None = None) -> None:
+        """Place everything and build what comes into sight, without moving what is read.
+
+        ``anchor``: the message, and the offset in it, that shall be at the upper edge.
+        """
+        if self._laying_out:
+            return
+        self._laying_out = self._moving = True
+        try:
+            anchor = anchor or self._anchor()
+            # Each round may show that an estimate was wrong, which brings others into sight.
+            for _round in range(8):
+                self._place()
+                self._restore(anchor)
+                if not self._build_range(*self.visible_range()):
+                    break
+        finally:
+            self._laying_out = self._moving = False
+        self._follow_viewports()
+        self._place_button()
+        self._settle_timer.start(SETTLE_MS)
+
+    def _anchor(self) -> tuple[int, int]:
+        top = self.verticalScrollBar().value()
+        first, last = self._range(top, top + 1)
+        index = min(first, len(self._entries) - 1)
+        if index < 0 or first == last:
+            return max(0, index), 0
+        return index, top - self._entries[index].top
+
+    def _restore(self, anchor: tuple[int, int]) -> None:
+        bar = self.verticalScrollBar()
+        if self._following:
+            bar.setValue(bar.maximum())
+        elif self._entries:
+            index, offset = anchor
+            bar.setValue(self._entries[index].top + offset)
+
+    def _build_range(self, first: int, last: int) -> bool:
+        """Build and fit these messages; whether a height has changed."""
+        changed = False
+        width = self._text_width()
+        for index in range(first, last):
+            entry = self._entries[index]
+            before = entry.height
+            view = self._build(index)
+            if entry.fitted_width != width:
+                entry.fitted_width = width
+                entry.height = view.fit(width)
+            if view.isHidden():
+                changed = True
+            changed = changed or entry.height != before
+        return changed
+
+    def _range(self, top: int, bottom: int) -> tuple[int, int]:
+        """The messages between two heights: the first, and the one after the last."""
+        first = next((i for i, e in enumerate(self._entries) if e.top + e.height > top), len(self._entries))
+        last = first
+        while last < len(self._entries) and self._entries[last].top < bottom:
+            last += 1
+        return first, last
+
+    def _near_range(self) -> tuple[int, int]:
+        height = self.viewport().height()
+        top = self.verticalScrollBar().value()
+        return self._range(top - height, top + 2 * height)
+
+    def _settle(self) -> None:
+        """In a pause: build one message near what is read, or lay one out for a new width."""
+        width = self._text_width()
+        first, last = self._near_range()
+        for index in range(last - 1, first - 1, -1):
+            entry = self._entries[index]
+            if entry.view and entry.fitted_width == width:
+                continue
+            self._build_range(index, index + 1)
+            self._lay_out()
+            self._settle_timer.start(0)
+            return
+        self._drop_far_views()
+
+    def _follow_viewports(self) -> None:
+        top = self.verticalScrollBar().value()
+        first, last = self.visible_range()
+        for entry in self._entries[first:last]:
+            if entry.view:
+                entry.view.follow_viewport(top - entry.top)
+
+    # Following
+
+    def _set_following(self, following: bool) -> None:
+        if following:
+            self._unseen = False
+        if following != self._following:
+            self._following = following
+            self.following_changed.emit(following)
+        self._place_button()
+
+    def _on_scrolled(self, value: int) -> None:
+        if self._moving:
+            return
+        bar = self.verticalScrollBar()
+        self._set_following(value >= bar.maximum())
+        first, last = self.visible_range()
+        if any(e.view is None or e.fitted_width != self._text_width() for e in self._entries[first:last]):
+            self._lay_out()
+        else:
+            self._follow_viewports()
+            self._settle_timer.start(SETTLE_MS)
+
+    def _on_height(self, entry: Entry) -> None:
+        if entry.view is None:
+            return
+        if not self._following and entry.view.height() > entry.height:
+            bottom = self.verticalScrollBar().value() + self.viewport().height()
+            self._unseen = self._unseen or entry.top + entry.view.height() > bottom
+        entry.height = entry.view.height()
+        self._lay_out()
+
+    def _on_thinking(self, entry: Entry, opened: bool) -> None:
+        entry.thinking_open = opened
+        thinking = entry.view.thinking if entry.view else None
+        if opened and thinking and not thinking.is_live:
+            # What is opened is to be read from its beginning, not from its end.
+            self._set_following(False)
+
+    def _place_button(self) -> None:
+        button = self._jump_button
+        button.setVisible(self._unseen and not self._following)
+        if button.isHidden():
+            return
+        button.adjustSize()
+        left = (self.viewport().width() - button.width()) // 2
+        button.move(left, self.viewport().height() - button.height() - self._theme.space(0.8))
+        button.raise_()
+
+    def _on_theme(self) -> None:
+        self._jump_button.setIcon(self._theme.icon("arrow-down"))
+        for entry in self._entries:
+            entry.estimated_width = -1
+            if entry.view:
+                entry.view.restyle()
+                entry.fitted_width = -1
+        self._lay_out()
+
+    # Qt
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        anchor = self._anchor()
+        super().resizeEvent(event)
+        self._lay_out(anchor)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._lay_out()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        # The base class moves the bar when the column changes its size.
+        moving, self._moving = self._moving, True
+        try:
+            return super().eventFilter(watched, event)
+        finally:
+            self._moving = moving
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        bar = self.verticalScrollBar()
+        if event.key() == Qt.Key.Key_Home:
+            bar.setValue(bar.minimum())
+        elif event.key() == Qt.Key.Key_End:
+            self.scroll_to_end()
+        else:
+            super().keyPressEvent(event)

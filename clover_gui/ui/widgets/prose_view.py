@@ -1,0 +1,229 @@
+"""Rich or plain text of a message: fits its height to its width, fetches nothing, asks before links.
+
+Must not know: Markdown (it gets HTML), messages.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QRectF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QTextBrowser, QToolTip, QWidget
+
+from clover_gui.i18n import capped
+from clover_gui.ui.widgets.document_style import DocumentStyle
+from clover_gui.ui.widgets.markdown import is_openable
+from clover_gui.ui.widgets.selected_text import selected_text
+from clover_gui.ui.widgets.text_parts import is_page_key, show_text_menu
+
+_FLAGS = Qt.TextInteractionFlag
+_NEVER = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+
+
+class ProseView(QTextBrowser):
+    """One document without a frame. The owner gives it its width by ``fit``."""
+
+    link_activated = Signal(str)
+
+    def __init__(self, style: DocumentStyle, wide: bool = False, parent: QWidget | None = None) -> None:
+        """``wide``: may be scrolled sideways (tables)."""
+        super().__init__(parent)
+        self.render_count = 0
+        """How often the document was set; for tests of what is left alone."""
+        self._style = style
+        self._wide = wide
+        self._html = ""
+        self._plain: str | None = None
+        self._fitted_width = -1
+        self._quotes: list[QRectF] = []
+        self._links_by_keyboard(False)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setUndoRedoEnabled(False)
+        self.setOpenLinks(False)
+        self.setVerticalScrollBarPolicy(_NEVER)
+        self.setHorizontalScrollBarPolicy(_NEVER)
+        self.viewport().setAutoFillBackground(False)
+        # By itself the editor would lay the text out for the width that it had before it was shown.
+        self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
+        document = self.document()
+        document.setDocumentMargin(0)
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        # Each paragraph runs in the direction of its own first letter.
+        option.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
+        document.setDefaultTextOption(option)
+        self.anchorClicked.connect(self._on_anchor)
+        self.restyle(style)
+
+    @property
+    def html_source(self) -> str:
+        """The HTML shown, as it was given."""
+        return self._html
+
+    @property
+    def gap_above(self) -> int:
+        """The distance that the first paragraph keeps upwards, in pixels."""
+        document = self.document()
+        if self._wide:
+            return self._style.paragraph_gap
+        return round(document.firstBlock().blockFormat().topMargin())
+
+    def show_html(self, text: str) -> None:
+        """Show HTML; unchanged HTML costs nothing."""
+        if text == self._html:
+            return
+        self._html = text
+        self._set()
+
+    def show_plain(self, text: str) -> None:
+        """Show text exactly as typed, wrapped."""
+        self._plain = text
+        self._set()
+
+    def restyle(self, style: DocumentStyle) -> None:
+        """Take other colours or sizes."""
+        self._style = style
+        colors = self.palette()
+        colors.setColor(QPalette.ColorRole.Text, QColor(style.text_color))
+        self.setPalette(colors)
+        self.setFont(style.font)
+        document = self.document()
+        document.setDefaultFont(style.font)
+        document.setIndentWidth(style.list_indent)
+        document.setDefaultStyleSheet(style.css)
+        if self._html or self._plain is not None:
+            self._set()
+        self._fitted_width = -1
+
+    def fit(self, width: int) -> int:
+        """Lay the text out for this width, take the height that it needs and return it."""
+        if width == self._fitted_width:
+            return self.height()
+        self._fitted_width = width
+        document = self.document()
+        if self.lineWrapColumnOrWidth() != width:
+            self.setLineWrapColumnOrWidth(width)
+        size = document.size()
+        height = math.ceil(size.height())
+        last = document.lastBlock()
+        if self._wide and not last.text() and document.blockCount() > 1:
+            # Qt keeps an empty paragraph after a table.
+            height = math.ceil(document.documentLayout().blockBoundingRect(last).top()) + 1
+        if self._wide:
+            too_wide = size.width() > width + 1
+            policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if too_wide else _NEVER
+            self.setHorizontalScrollBarPolicy(policy)
+            height += self.horizontalScrollBar().sizeHint().height() if too_wide else 0
+        self.setFixedHeight(max(1, height))
+        self.resize(width, max(1, height))
+        self._quotes = self._quote_bars()
+        return self.height()
+
+    def ideal_width(self, widest: int) -> int:
+        """The width that the text needs if it may take up to ``widest`` pixels."""
+        if self.lineWrapColumnOrWidth() != widest:
+            self.setLineWrapColumnOrWidth(widest)
+        self._fitted_width = -1
+        return min(widest, math.ceil(self.document().idealWidth()) + 1)
+
+    def _set(self) -> None:
+        self.render_count += 1
+        self._fitted_width = -1
+        if self._plain is not None:
+            self.setHtml(f'<p style="white-space: pre-wrap">{html.escape(self._plain)}</p>')
+            return
+        self.setHtml(self._html)
+        self._links_by_keyboard("<a " in self._html)
+
+    def _links_by_keyboard(self, links: bool) -> None:
+        flags = _FLAGS.TextSelectableByMouse | _FLAGS.TextSelectableByKeyboard | _FLAGS.LinksAccessibleByMouse
+        if links:
+            flags |= _FLAGS.LinksAccessibleByKeyboard
+        self.setTextInteractionFlags(flags)
+
+    def _quote_bars(self) -> list[QRectF]:
+        if "<blockquote>" not in self._html:
+            return []
+        bars: list[QRectF] = []
+        open_bars: dict[int, QRectF] = {}
+        layout = self.document().documentLayout()
+        indent = self._style.quote_indent
+        block = self.document().begin()
+        while block.isValid():
+            level = round(block.blockFormat().leftMargin() / indent)
+            box = layout.blockBoundingRect(block)
+            open_bars = {depth: bar for depth, bar in open_bars.items() if depth < level}
+            for depth in range(level):
+                if depth in open_bars:
+                    open_bars[depth].setBottom(box.bottom())
+                else:
+                    bar = QRectF(depth * indent, box.top(), max(2, indent // 5), box.height())
+                    open_bars[depth] = bar
+                    bars.append(bar)
+            block = block.next()
+        return bars
+
+    def _on_anchor(self, url: QUrl) -> None:
+        target = url.toString()
+        if is_openable(target):
+            self.link_activated.emit(target)
+
+    # Qt
+
+    def loadResource(self, kind: int, name: QUrl | str) -> object:
+        """Nothing is ever loaded for a text that a model or a file has written."""
+        return QByteArray()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._quotes:
+            painter = QPainter(self.viewport())
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._style.quote_color))
+            for bar in self._quotes:
+                painter.drawRoundedRect(bar, 1, 1)
+            painter.end()
+        super().paintEvent(event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        sideways = abs(event.angleDelta().x()) > abs(event.angleDelta().y())
+        if self._wide and sideways and self.horizontalScrollBar().maximum() > 0:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if is_page_key(event):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        link = self.anchorAt(event.pos())
+        show_text_menu(self, event.globalPos(), link if is_openable(link) else "")
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        # Text only: colours of this window have no business in somebody's document.
+        data = QMimeData()
+        data.setText(selected_text(self.textCursor()))
+        return data
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            link = self.anchorAt(self.viewport().mapFrom(self, event.pos()))
+            if link:
+                QToolTip.showText(event.globalPos(), html.escape(capped(link, 200)), self)
+                return True
+        return super().event(event)

@@ -1,0 +1,106 @@
+"""Run in a process of its own: compares a session that was cut, aborted and restored with a fresh evaluation.
+
+    python -m tests.engine.session_check MODEL
+
+Prints JSON: tokens read per step, largest difference of logits, whether the best token was the same.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+from clover_gui.engine import llama
+from clover_gui.engine.cancellation import Cancellation
+from clover_gui.engine.engine_log import EngineLog
+from clover_gui.engine.session import Session
+
+
+def main() -> None:
+    binding = llama.import_binding()
+    log = EngineLog(binding, lambda _line: None)
+    model = llama.Model(binding, Path(sys.argv[1]))
+    context = llama.Context(model, tokens=8192, batch=512, threads=1)
+    fresh = llama.Context(model, tokens=8192, batch=512, threads=1)
+    cancellation = Cancellation()
+    context.abort_on(cancellation.flag)
+    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=1 << 20)
+    rng = random.Random(4)
+    steps = []
+
+    def words(count: int) -> list[int]:
+        return [rng.randrange(32, 120) for _ in range(count)]
+
+    def read(wanted: list[int], history: int) -> int:
+        kept = session.reuse(wanted)
+        assert session.read(wanted, history_length=history, stopped=lambda: False, progress=lambda _: None)
+        assert session.tokens == wanted
+        return len(wanted) - kept
+
+    def compare(name: str, read_tokens: int, total: int) -> None:
+        fresh.clear()
+        for start in range(0, len(session.tokens), 512):
+            assert fresh.decode(session.tokens[start : start + 512]) == 0
+        mine, other = context.logits(), fresh.logits()
+        difference = max(abs(a - b) for a, b in zip(mine, other, strict=True))
+        same = mine.index(max(mine)) == other.index(max(other))
+        steps.append({"step": name, "read": read_tokens, "of": total, "difference": difference, "same": same})
+
+    history = words(700)
+    for turn in range(5):
+        tail = words(5 + 3 * (turn % 2))
+        count = read(history + tail, len(history))
+        compare(f"turn {turn}", count, len(history + tail))
+        for token in words(12):
+            session.write(token)
+        compare(f"answer {turn}", 12, len(session.tokens))
+        count = read(history + tail, len(history))
+        compare(f"again {turn}", count, len(history + tail))
+        if turn < 4:
+            history = history + words(40)
+    edited = history[:-30] + words(20)
+    compare("edited", read(edited + tail, len(edited)), len(edited + tail))
+
+    # Broken off in the middle of the graph, at other moments each time.
+    aborted = 0
+    for attempt in range(12):
+        longer = edited + words(3000)
+        session.reuse(longer)
+        cancellation.begin(attempt + 1)
+        cancellation.arm(True)
+        delay = 0.002 + 0.011 * attempt
+        timer = threading.Timer(delay, cancellation.cancel, [attempt + 1])
+        timer.start()
+        complete = session.read(
+            longer,
+            history_length=len(longer) - 10,
+            stopped=lambda: cancellation.requested,
+            progress=lambda _: None,
+        )
+        timer.join()
+        cancellation.arm(False)
+        aborted += not complete
+        assert session.tokens == longer[: len(session.tokens)]
+        short = session.tokens[:600] + words(30)
+        compare(f"after abort {attempt}", read(short, len(short) - 4), len(short))
+    started = time.perf_counter()
+    state = context.save_recurrent() if model.is_recurrent else None
+    print(
+        json.dumps(
+            {
+                "steps": steps,
+                "aborted": aborted,
+                "errors": log.lines(4),
+                "checkpoint_bytes": len(state) if state is not None else 0,
+                "save_seconds": time.perf_counter() - started,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The choice of the GPU from two lists that do not always agree."""
+
+from __future__ import annotations
+
+from clover_gui.engine.protocol import EngineDevice, EngineInfo
+from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory, Processor
+from clover_gui.pipeline.gpu_choice import GPU_NOT_SEEN, GPU_UNUSABLE, SOFTWARE_GPU, GpuChoice, choose_gpu
+
+GB = 1 << 30
+CARD = Gpu("NVIDIA GeForce RTX 4070", "NVIDIA", DeviceKind.DISCRETE, 12 * GB, 11 * GB)
+INSIDE = Gpu("Intel UHD Graphics 770", "Intel", DeviceKind.INTEGRATED)
+CPU = EngineDevice("CPU", "AMD EPYC", "CPU", "cpu", 20 * GB, 24 * GB)
+
+
+def machine(*gpus: Gpu) -> Machine:
+    return Machine("Linux", Processor("x", "x86_64", 4, 8), Memory(24 * GB, 20 * GB), None, gpus)
+
+
+def engine(*devices: EngineDevice, offload: bool = True) -> EngineInfo:
+    return EngineInfo(1, "0.3.36", offload, (*devices, CPU), {})
+
+
+def device(name: str, description: str, kind: str = "gpu", total: int = 12 * GB) -> EngineDevice:
+    return EngineDevice(name, description, name.rstrip("0123456789"), kind, total - GB // 2, total)
+
+
+def test_no_gpu_anywhere_is_no_reason_for_a_warning() -> None:
+    assert choose_gpu(machine(), engine(offload=False)) == GpuChoice(None)
+
+
+def test_a_gpu_that_this_build_cannot_use() -> None:
+    assert choose_gpu(machine(CARD), engine(offload=False)) == GpuChoice(None, (GPU_UNUSABLE,))
+    assert choose_gpu(machine(CARD), engine()) == GpuChoice(None, (GPU_NOT_SEEN,))
+    assert choose_gpu(machine(INSIDE), engine(offload=False)) == GpuChoice(None)
+
+
+def test_the_drivers_figures_are_taken_for_the_engines_device() -> None:
+    choice = choose_gpu(machine(CARD), engine(device("CUDA0", "NVIDIA GeForce RTX 4070")))
+    assert choice == GpuChoice(CARD)
+
+
+def test_a_card_is_preferred_to_a_larger_integrated_device() -> None:
+    devices = engine(
+        device("Vulkan0", "Intel(R) UHD Graphics 770", "igpu", 16 * GB),
+        device("Vulkan1", "NVIDIA GeForce RTX 4070", "gpu", 12 * GB),
+    )
+    assert choose_gpu(machine(INSIDE, CARD), devices).gpu == CARD
+    assert choose_gpu(machine(CARD, INSIDE), devices).gpu == CARD
+
+
+def test_the_larger_of_two_cards() -> None:
+    small = Gpu("NVIDIA GeForce GTX 1650", "NVIDIA", DeviceKind.DISCRETE, 4 * GB, 4 * GB)
+    devices = engine(
+        device("CUDA0", "NVIDIA GeForce GTX 1650", total=4 * GB), device("CUDA1", "NVIDIA GeForce RTX 4070")
+    )
+    assert choose_gpu(machine(small, CARD), devices).gpu == CARD
+
+
+def test_a_device_that_no_driver_told_of_is_described_by_the_engine() -> None:
+    choice = choose_gpu(machine(), engine(device("Vulkan0", "AMD Radeon RX 7900 XTX (RADV NAVI31)")))
+    assert choice.gpu is not None
+    assert (choice.gpu.vendor, choice.gpu.kind) == ("amd", DeviceKind.DISCRETE)
+    assert choice.gpu.vram_total_bytes == 12 * GB
+
+
+def test_missing_memory_figures_come_from_the_engine() -> None:
+    silent = Gpu("Intel Arc A770", "Intel", DeviceKind.DISCRETE)
+    choice = choose_gpu(machine(silent), engine(device("Vulkan0", "Intel(R) Arc(tm) A770 Graphics (DG2)")))
+    assert choice.gpu is not None
+    assert (choice.gpu.name, choice.gpu.vram_total_bytes) == ("Intel Arc A770", 12 * GB)
+    assert choice.gpu.vram_free_bytes == 12 * GB - GB // 2
+
+
+def test_a_software_device_is_not_a_gpu() -> None:
+    software = device("Vulkan0", "llvmpipe (LLVM 15.0.6, 256 bits)", total=2 * GB)
+    assert choose_gpu(machine(), engine(software)) == GpuChoice(None, (SOFTWARE_GPU,))
+    assert choose_gpu(machine(CARD), engine(software)) == GpuChoice(None, (GPU_NOT_SEEN,))
+
+
+def test_another_makers_card_is_not_taken_for_it() -> None:
+    amd = Gpu("AMD Radeon RX 6800", "AMD", DeviceKind.DISCRETE, 12 * GB, GB)
+    choice = choose_gpu(machine(amd), engine(device("CUDA0", "NVIDIA GeForce RTX 4070")))
+    assert choice.gpu is not None
+    assert choice.gpu.name == "NVIDIA GeForce RTX 4070"
