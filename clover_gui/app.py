@@ -8,13 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from clover_gui import __version__, system_libraries
 from clover_gui.cli.exit_codes import ExitCode
 from clover_gui.i18n import _
-from clover_gui.paths import DataFolder
+from clover_gui.paths import DataFolder, data_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,13 @@ def main(arguments: list[str], data: DataFolder) -> int:
         print(system_libraries.explain_missing(missing), file=sys.stderr)
         return ExitCode.NO_DISPLAY
     from clover_gui.ui.application import run_window
-    from clover_gui.ui.smoke_test import SmokeTest
 
-    smoke = SmokeTest(chosen.prompt, chosen.screenshot, chosen.timeout_s) if chosen.smoke else None
-    return run_window(chosen.model, data, smoke)
+    if not chosen.smoke:
+        return run_window(chosen.model, data)
+    from clover_gui.ui.smoke_test import SmokeTest, run_smoke_test
+
+    test = SmokeTest(chosen.prompt, chosen.screenshot, chosen.timeout_s)
+    with tempfile.TemporaryDirectory(prefix="clover-smoke-") as folder:
+        # Not among the person's own chats, unless a folder was named.
+        place = data if data != data_folder() else DataFolder(Path(folder))
+        return run_window(chosen.model, place, partial(run_smoke_test, test))

@@ -42,6 +42,16 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── DestinationNotWritable
     │   ├── DownloadInUse           another process brings the same file
     │   └── DownloadStopped         stopped by the person; the part is kept
+    ├── RepairError                 a model file could not be repaired, or the repair not be undone
+    │   ├── RepairImpossible        not understood, another family, keys missing, engine too old
+    │   ├── RepairContradictory     the values in the file disagree; can be forced
+    │   ├── RepairNotInPlace        the file belongs to another program, or has several names
+    │   ├── RepairFileInUse         another process has it mapped or open
+    │   ├── RepairNoSpace           a copy is needed and the disk is too full
+    │   ├── RepairWriteFailed       the disk or the rights stopped it; the file is as before
+    │   ├── RepairCancelled         stopped by the person; the file is as before
+    │   ├── RepairUndoMissing       there is nothing to undo
+    │   └── RepairDamaged           neither the original nor the repaired file: fetch it again
     └── ChatStoreError              chats cannot be read or written
 """
 
@@ -357,6 +367,80 @@ class DownloadStopped(DownloadError):
     def __init__(self, kept_bytes: int) -> None:
         super().__init__(f"stopped at {kept_bytes} bytes")
         self.kept_bytes = kept_bytes
+
+
+class RepairError(CloverError):
+    """A model file could not be repaired or brought back; ``path`` names it, ``detail`` is technical."""
+
+    def __init__(self, path: Path, detail: str = "") -> None:
+        super().__init__(f"{path}: {detail}" if detail else str(path))
+        self.path = path
+        self.detail = detail
+
+
+class RepairImpossible(RepairError):
+    """Nothing can be done to this file. ``kind``:
+
+    "not-understood" (its form is not safe to change), "not-family" (another network, and the engine does
+    not know it), "engine-too-old" (the engine knows no name for this network), "incomplete" (something is
+    missing that nothing can be derived from), "no-room" (a copy would be needed and was not wanted).
+    """
+
+    def __init__(self, path: Path, kind: str, detail: str = "") -> None:
+        super().__init__(path, detail)
+        self.kind = kind
+
+
+class RepairContradictory(RepairError):
+    """One group of values says "original form", the other "converted form". Can be tried with force."""
+
+
+class RepairNotInPlace(RepairError):
+    """The file must not be changed where it lies; a repaired copy can be made.
+
+    ``owner`` is "link", "hard-link", "hub-cache" or the name of another program.
+    """
+
+    def __init__(self, path: Path, owner: str) -> None:
+        super().__init__(path, owner)
+        self.owner = owner
+
+
+class RepairFileInUse(RepairError):
+    """Another process has the file mapped or open. ``users`` are "name (process id)", perhaps none known."""
+
+    def __init__(self, path: Path, users: tuple[str, ...] = ()) -> None:
+        super().__init__(path, ", ".join(users))
+        self.users = users
+
+
+class RepairNoSpace(RepairError):
+    """A copy is needed. Sizes in bytes."""
+
+    def __init__(self, path: Path, needed_bytes: int, available_bytes: int) -> None:
+        super().__init__(path, f"needs {needed_bytes} bytes, {available_bytes} free")
+        self.needed_bytes = needed_bytes
+        self.available_bytes = available_bytes
+
+
+class RepairWriteFailed(RepairError):
+    """The system refused a write. ``restored``: the file is as before; if not, the next start sees to it."""
+
+    def __init__(self, path: Path, detail: str, restored: bool) -> None:
+        super().__init__(path, detail)
+        self.restored = restored
+
+
+class RepairCancelled(RepairError):
+    """Stopped on request; the file is as it was."""
+
+
+class RepairUndoMissing(RepairError):
+    """No record of a repair lies beside the file."""
+
+
+class RepairDamaged(RepairError):
+    """File and record do not fit together: neither form can be made from them."""
 
 
 class ChatStoreError(CloverError):

@@ -49,6 +49,35 @@ EXAMPLES: dict[type[BaseException], BaseException] = {
     errors.ModelFileUnsupported: errors.ModelFileUnsupported(PATH, "split", "part 1 of 3"),
     errors.ModelFileCorrupt: errors.ModelFileCorrupt(PATH, "2**60 tensors"),
     errors.DoesNotFitError: errors.DoesNotFitError(21 * GB, 7 * GB),
+    errors.DownloadError: errors.DownloadError("odd", "hub"),
+    errors.HubUnreachable: errors.HubUnreachable("hub", "silent"),
+    errors.HubCertificateRefused: errors.HubCertificateRefused("self-signed", "hub"),
+    errors.ProxyFailed: errors.ProxyFailed("proxy", "login"),
+    errors.HubRefused: errors.HubRefused("hub", 403, "a/b", gated=True, token_sent=False),
+    errors.HubNotFound: errors.HubNotFound("hub", "file", "x.gguf"),
+    errors.HubBusy: errors.HubBusy("hub", 30.0),
+    errors.HubFailed: errors.HubFailed("hub", 503),
+    errors.WebPageReceived: errors.WebPageReceived("hub", "Please sign in"),
+    errors.NotAModelReceived: errors.NotAModelReceived("hub", "x.gguf"),
+    errors.ModelChoiceFailed: errors.ModelChoiceFailed("a/b", "*", "several", ("x", "y")),
+    errors.ChecksumUnknown: errors.ChecksumUnknown("hub", "x.gguf"),
+    errors.RemoteFileChanged: errors.RemoteFileChanged("other", "hub"),
+    errors.WrongSize: errors.WrongSize("hub", 2 * GB, GB),
+    errors.WrongHash: errors.WrongHash("hub", "aa", "bb", 20 * GB),
+    errors.NotEnoughSpace: errors.NotEnoughSpace(Path("/data"), 20 * GB, 5 * GB),
+    errors.DestinationNotWritable: errors.DestinationNotWritable(PATH, "Permission denied"),
+    errors.DownloadInUse: errors.DownloadInUse(PATH),
+    errors.DownloadStopped: errors.DownloadStopped(3 * GB),
+    errors.RepairError: errors.RepairError(PATH, "odd"),
+    errors.RepairImpossible: errors.RepairImpossible(PATH, "incomplete"),
+    errors.RepairContradictory: errors.RepairContradictory(PATH),
+    errors.RepairNotInPlace: errors.RepairNotInPlace(PATH, "LM Studio"),
+    errors.RepairFileInUse: errors.RepairFileInUse(PATH, ("ollama (1)",)),
+    errors.RepairNoSpace: errors.RepairNoSpace(PATH, 20 * GB, GB),
+    errors.RepairWriteFailed: errors.RepairWriteFailed(PATH, "EIO", restored=True),
+    errors.RepairCancelled: errors.RepairCancelled(PATH),
+    errors.RepairUndoMissing: errors.RepairUndoMissing(PATH),
+    errors.RepairDamaged: errors.RepairDamaged(PATH),
     errors.EngineError: errors.EngineError("odd"),
     errors.EngineMissing: errors.EngineMissing("No module named 'llama_cpp'"),
     errors.EngineStartFailed: errors.EngineStartFailed("libgomp.so.1: cannot open", ("line",)),
@@ -71,7 +100,7 @@ def all_classes(base: type[BaseException] = errors.CloverError) -> Iterator[type
 
 @pytest.mark.parametrize("cls", list(all_classes()), ids=lambda cls: cls.__name__)
 def test_every_error_has_a_text_of_its_own(cls: type[BaseException]) -> None:
-    assert cls in explain.registry, f"{cls.__name__} has no text"  # type: ignore[attr-defined]
+    assert cls in explain.registry, f"{cls.__name__} has no text"
     text = explain(EXAMPLES[cls])
     for part in (text.title, text.sentence, text.next_step):
         assert part
@@ -101,6 +130,11 @@ def test_the_engines_last_lines_are_never_lost(cls: type[BaseException]) -> None
         (EXAMPLES[errors.DoesNotFitError], "It needs 21.0 GB of memory, and 7.0 GB are available."),
         (errors.DoesNotFitError(9 * GB, GB, "gpu"), "9.0 GB on the GPU"),
         (EXAMPLES[errors.NotAModelFile], "is a web page"),
+        (EXAMPLES[errors.NotEnoughSpace], "needs 20.0 GB, and 5.0 GB are free"),
+        (EXAMPLES[errors.DownloadStopped], "3.0 GB have arrived"),
+        (EXAMPLES[errors.WrongSize], "gives 1.0 GB of the 2.0 GB"),
+        (EXAMPLES[errors.RepairNotInPlace], "belongs to LM Studio"),
+        (EXAMPLES[errors.RepairFileInUse], "in use by ollama (1)"),
         (errors.NotAModelFile(PATH, "empty"), "is empty"),
         (errors.EngineDied(None, "", ("ggml_cuda: CUDA error: out of memory",)), "ran out of memory"),
         (errors.EngineDied(-11), "SIGSEGV"),

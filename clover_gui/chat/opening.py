@@ -6,6 +6,7 @@ that cannot be written is copied into memory. The caller is told and tells the p
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sqlite3
@@ -113,7 +114,7 @@ def _why_not_writable(path: Path) -> str:
             path.unlink()  # SQLite makes its own file; nothing may be left where that fails
         # The journal beside the file must be possible as well.
         if not os.access(path.parent, os.W_OK):
-            return os.strerror(13)
+            return os.strerror(errno.EACCES)
     except OSError as error:
         return error.strerror or str(error)
     return ""

@@ -35,7 +35,9 @@ def error_for_status(
         return HubNotFound(host, "revision", capped(revision))
     if status == 404:
         file_is_meant = file_name and code != "RepoNotFound"
-        return HubNotFound(host, *(("file", capped(file_name)) if file_is_meant else ("repository", repository)))
+        return HubNotFound(
+            host, *(("file", capped(file_name)) if file_is_meant else ("repository", repository))
+        )
     if status in (401, 403):
         return HubRefused(host, status, capped(repository), code == "GatedRepo", token_sent)
     if status == 407:

@@ -33,7 +33,10 @@ PIECE_BYTES = 1 << 18
 
 @dataclass(slots=True)
 class Answer:
-    """The head of an answer, and its body to be read. ``linked`` holds what redirects said of the file."""
+    """The head of an answer, and its body to be read. Names of headers are in lower case.
+
+    ``linked`` holds what the hub said of the file on the way.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -52,7 +55,7 @@ class Answer:
 
 
 class Connection:
-    """Makes one request after the other (redirects) until one answers; ``abort`` ends whatever is going on."""
+    """Follows redirects until a server answers; ``abort`` ends whatever is going on."""
 
     def __init__(
         self, settings: HubSettings, context: ssl.SSLContext, connect_timeout_s: float, read_timeout_s: float
@@ -134,7 +137,8 @@ class Connection:
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._close()
             raise connection_error(error, parts.netloc, proxy) from error
-        return Answer(response.status, response.headers, parts.netloc, token_sent, response)
+        known = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status, known, parts.netloc, token_sent, response)
 
     def _open(
         self, parts: SplitResult, proxy: SplitResult | None, headers: dict[str, str]

@@ -16,7 +16,7 @@ class Wish(Enum):
 
 
 class Control:
-    """The person's wish. ``wake`` is called at every change, in the thread that changes it."""
+    """The person's wish. What is attached is woken at every change to PAUSE or STOP."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -40,7 +40,10 @@ class Control:
         self._set(Wish.STOP)
 
     def attach(self, wake: Callable[[], None] | None) -> None:
-        """Have ``wake`` called at every change until the next ``attach``; at once if it is not RUN now."""
+        """Have ``wake`` called, in the thread that changes the wish, when it becomes PAUSE or STOP.
+
+        Until the next ``attach``; at once where it is one of these now.
+        """
         with self._changed:
             self._wake = wake
             calls_now = wake if self._wish is not Wish.RUN else None
@@ -63,7 +66,7 @@ class Control:
             if self._wish is Wish.STOP:
                 return
             self._wish = wish
-            wake = self._wake
+            wake = self._wake if wish is not Wish.RUN else None
             self._changed.notify_all()
         if wake is not None:
             wake()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 
 class FileLock:
@@ -13,7 +13,7 @@ class FileLock:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
 
     def take(self) -> bool:
         """True when the lock is ours now; False when another process (or object) holds it.
@@ -21,7 +21,7 @@ class FileLock:
         Raises:
             OSError: the lock file cannot be made.
         """
-        file = open(self.path, "a+b", buffering=0)
+        file = FileIO(self.path, "a+")
         try:
             _lock(file)
         except OSError:
@@ -51,14 +51,14 @@ class FileLock:
         self._file = None
 
 
-def _is_still(path: Path, file: BinaryIO) -> bool:
+def _is_still(path: Path, file: FileIO) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
         return False
 
 
-def _lock(file: BinaryIO) -> None:
+def _lock(file: FileIO) -> None:
     if sys.platform == "win32":
         import msvcrt
 

@@ -6,13 +6,15 @@ at the first request, because it takes longer to import than the window takes to
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import ssl
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
+from clover_gui import __version__
 from clover_gui.download.answers import error_for_status
 from clover_gui.download.hub_file import HubFile, choose_file
 from clover_gui.download.hub_settings import HubSettings, tls_context
@@ -29,8 +31,20 @@ from clover_gui.errors import (
 )
 from clover_gui.i18n import capped
 
+if TYPE_CHECKING:
+    from huggingface_hub import ModelInfo
+
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIMEOUT_S = 15.0
+
+
+class _Response(Protocol):
+    """What is looked at of an answer, whichever HTTP package the library uses."""
+
+    url: object
+    status_code: int
+    headers: Mapping[str, str]
+    content: bytes
 
 
 class Hub:
@@ -92,11 +106,11 @@ class Hub:
             raise ChecksumUnknown(self.settings.host, capped(chosen.name))
         return chosen
 
-    def _model_info(self, repository: str, revision: str) -> Any:
+    def _model_info(self, repository: str, revision: str) -> ModelInfo:
         last: list[tuple[str, str]] = []  # (host, content type) of each answer
 
-        def note(answer: Any) -> None:
-            last.append((urlsplit(str(answer.url)).netloc, str(answer.headers.get("content-type", ""))))
+        def note(answer: _Response) -> None:
+            last.append((urlsplit(str(answer.url)).netloc, answer.headers.get("content-type") or ""))
 
         try:
             from huggingface_hub import HfApi, constants, get_session, set_client_factory
@@ -105,7 +119,12 @@ class Hub:
                 raise HubUnreachable(self.settings.host, "offline-mode", "HF_HUB_OFFLINE is set")
             set_client_factory(_client_factory(self.settings, type(get_session()).__module__, note))
             # False, not None: None would send a token that this machine keeps for another endpoint.
-            api = HfApi(endpoint=self.settings.endpoint, token=self.settings.token or False)
+            api = HfApi(
+                endpoint=self.settings.endpoint,
+                token=self.settings.token or False,
+                library_name="clover-gui",
+                library_version=__version__,
+            )
             return api.model_info(
                 repository, revision=revision or None, files_metadata=True, timeout=_TIMEOUT_S
             )
@@ -116,20 +135,19 @@ class Hub:
             raise _translated(error, host, content_type, repository, revision, self.settings) from error
 
 
-def _client_factory(settings: HubSettings, client_module: str, note: Callable[[Any], None]) -> Callable[[], Any]:
+def _client_factory(
+    settings: HubSettings, client_module: str, note: Callable[[_Response], None]
+) -> Callable[[], Any]:
     """Makes clients of the library's own HTTP package (its name differs between versions)."""
     package = importlib.import_module(client_module.partition(".")[0])
-
-    def make() -> Any:
-        return package.Client(
-            verify=tls_context(settings),
-            proxy=settings.proxy or None,
-            follow_redirects=True,
-            timeout=_TIMEOUT_S,
-            event_hooks={"response": [note]},
-        )
-
-    return make
+    return functools.partial(
+        package.Client,
+        verify=tls_context(settings),
+        proxy=settings.proxy or None,
+        follow_redirects=True,
+        timeout=_TIMEOUT_S,
+        event_hooks={"response": [note]},
+    )
 
 
 def _translated(
@@ -163,11 +181,11 @@ def _translated(
 
 
 def _refused(
-    response: Any, host: str, repository: str, revision: str, settings: HubSettings
+    response: _Response, host: str, repository: str, revision: str, settings: HubSettings
 ) -> DownloadError:
-    status = int(response.status_code)
+    status = response.status_code
     if status < 400:
-        return WebPageReceived(host, page_title(bytes(response.content[:4096])))
+        return WebPageReceived(host, page_title(response.content[:4096]))
     return error_for_status(
         status,
         response.headers,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     beside = path.with_name(path.name + ".new")
     try:
         beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        os.replace(beside, path)
+        beside.replace(path)
     except OSError:
         beside.unlink(missing_ok=True)
         raise

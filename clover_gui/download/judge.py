@@ -7,22 +7,24 @@ import re
 from clover_gui.download.answers import error_for_status
 from clover_gui.download.connection import Answer
 from clover_gui.download.hub_file import HubFile
-from clover_gui.download.web_page import GGUF_MAGIC, is_web_page, page_title
-from clover_gui.errors import HubFailed, RemoteFileChanged, WebPageReceived
+from clover_gui.download.web_page import GGUF_MAGIC, PAGE_TYPES, is_web_page, page_title
+from clover_gui.errors import HubFailed, NotAModelReceived, RemoteFileChanged, WebPageReceived
 
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _SHA256 = re.compile(r'(?:W/)?"?([0-9a-f]{64})"?')
-_PAGE_TYPES = ("text/html", "application/xhtml")
 
 
 def accepted_start(answer: Answer, source: HubFile, first: int) -> int:
     """The offset at which the body begins: ``first``, or 0 from a server that ignores ranges.
 
+    A body that begins at 0 must still pass ``check_beginning``.
+
     Raises:
-        WebPageReceived: a page with status 200 or 206.
         RemoteFileChanged: another size, or another checksum, than the listing said.
         DownloadError: for the status.
     """
+    if answer.status == 416:
+        _check_total((answer.headers.get("content-range") or "").rpartition("/")[2], answer, source)
     if answer.status not in (200, 206):
         raise error_for_status(
             answer.status,
@@ -33,39 +35,48 @@ def accepted_start(answer: Answer, source: HubFile, first: int) -> int:
             file_name=source.name,
             revision=source.revision,
         )
-    if (answer.headers.get("content-type") or "").lower().startswith(_PAGE_TYPES):
-        _refuse_page(answer)
+    if answer.status == 200 and _content_type(answer).startswith(PAGE_TYPES):
+        return 0  # its length and checksums are those of the page; the first bytes decide
     if (coding := (answer.headers.get("content-encoding") or "identity").lower()) != "identity":
         raise HubFailed(answer.host, answer.status, f"content is {coding}")
     _check_identity(answer, source)
     if answer.status == 200:
-        length = answer.headers.get("content-length")
-        if length is not None and length != str(source.size_bytes):
-            raise RemoteFileChanged(f"{length} bytes in place of {source.size_bytes}", answer.host)
+        _check_total(answer.headers.get("content-length") or "", answer, source)
         return 0
     found = _CONTENT_RANGE.fullmatch((answer.headers.get("content-range") or "").strip())
     if found is None:
         raise HubFailed(answer.host, 206, "no content range")
-    if found[3] not in ("*", str(source.size_bytes)):
-        raise RemoteFileChanged(f"{found[3]} bytes in place of {source.size_bytes}", answer.host)
+    _check_total(found[2], answer, source)
     if int(found[1]) != first:
         raise HubFailed(answer.host, 206, f"range from {found[1]} in place of {first}")
     return first
 
 
-def _refuse_page(answer: Answer) -> None:
-    """A server may call a model text/html; the first bytes decide."""
-    beginning = answer.read()
-    if not beginning.startswith(GGUF_MAGIC) and is_web_page("text/html", beginning):
+def check_beginning(answer: Answer, source: HubFile, beginning: bytes) -> None:
+    """Nothing but GGUF may be kept. ``beginning``: at least four bytes from offset 0, better a page's head.
+
+    Raises:
+        WebPageReceived, NotAModelReceived.
+    """
+    if beginning.startswith(GGUF_MAGIC):
+        return
+    if is_web_page(_content_type(answer), beginning):
         raise WebPageReceived(answer.host, page_title(beginning))
-    raise HubFailed(answer.host, answer.status, "a model that is sent as text/html")
+    raise NotAModelReceived(answer.host, source.file_name)
+
+
+def _content_type(answer: Answer) -> str:
+    return (answer.headers.get("content-type") or "").lower()
+
+
+def _check_total(stated: str, answer: Answer, source: HubFile) -> None:
+    if stated.isdigit() and int(stated) != source.size_bytes:
+        raise RemoteFileChanged(f"{stated} bytes in place of {source.size_bytes}", answer.host)
 
 
 def _check_identity(answer: Answer, source: HubFile) -> None:
     """Size and checksum as the hub states them on the way, and an ETag that is a sha256."""
-    size = answer.linked.get("x-linked-size")
-    if size is not None and size != str(source.size_bytes):
-        raise RemoteFileChanged(f"{size} bytes in place of {source.size_bytes}", answer.host)
+    _check_total(answer.linked.get("x-linked-size") or "", answer, source)
     for stated in (answer.linked.get("x-linked-etag"), answer.headers.get("etag")):
         found = _SHA256.fullmatch((stated or "").strip().lower())
         if found is not None and found[1] != source.sha256:

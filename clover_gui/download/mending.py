@@ -11,7 +11,7 @@ The hub publishes one checksum for the whole file. So two cases:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from clover_gui.download.part_file import PartFile
 from clover_gui.errors import WrongHash
@@ -28,55 +28,44 @@ class Mending:
         self._fetch = fetch
         self._verifying = verifying
         self._mending = mending
+        self._noted = part.prefixes
+        self._fetched: set[int] = set()
         self.fetched_bytes = 0
-        self.rewritten: list[int] = []
 
-    def run(self, host: str) -> str:
-        """The right sha256.
+    def run(self, host: str) -> None:
+        """Come back when the whole is right.
 
         Raises:
             WrongHash: a second copy of everything did not help.
             DownloadError: fetching failed; what was mended so far is on disk.
         """
         wanted = self._part.source.sha256
-        digest = self._mend_disk()
-        if digest == wanted:
-            return digest
-        for index in self._order():
+        digest = self._part.hash_from(0, self._verify)
+        while digest != wanted:
+            index = self._next()
+            if index is None:
+                raise WrongHash(host, wanted, digest, self.fetched_bytes)
             fresh = self._fetch(self._part.chunk_start(index), self._part.chunk_size(index))
+            self._fetched.add(index)
             self.fetched_bytes += len(fresh)
             self._mending(self.fetched_bytes, self._part.source.size_bytes)
-            if fresh == self._part.read_chunk(index):
-                continue
-            self._rewrite(index, fresh)
-            digest = self._hash_from(index)
-            if digest == wanted:
-                return digest
-        raise WrongHash(host, wanted, digest, self.fetched_bytes)
+            if fresh != self._part.read_chunk(index):
+                self._part.replace_chunk(index, fresh)
+                digest = self._part.hash_from(index, self._verify)
 
-    def _mend_disk(self) -> str:
-        """Fetch what lies on disk otherwise than it came in; the sha256 afterwards."""
-        while (damaged := self._part.first_damaged(self._verify)) is not None:
-            fresh = self._fetch(self._part.chunk_start(damaged), self._part.chunk_size(damaged))
-            self.fetched_bytes += len(fresh)
-            if fresh == self._part.read_chunk(damaged):
-                break  # it is the noted checksum that was wrong
-            self._rewrite(damaged, fresh)
-        return self._hash_from(0)
-
-    def _rewrite(self, index: int, data: bytes) -> None:
-        self._part.replace_chunk(index, data)
-        self.rewritten.append(index)
-
-    def _hash_from(self, index: int) -> str:
-        return self._part.hash_from(index, self._verify)
+    def _next(self) -> int | None:
+        """The chunk to doubt next: damaged on disk, then where a connection broke, then as they lie."""
+        damaged = (
+            index
+            for index, (noted, now) in enumerate(zip(self._noted, self._part.prefixes, strict=False))
+            if noted != now
+        )
+        first = next(damaged, None)
+        if first is not None and first not in self._fetched:
+            return first
+        suspects = sorted(self._part.suspects)
+        left = (index for index in (*suspects, *range(self._part.chunk_count)) if index not in self._fetched)
+        return next((index for index in left if 0 <= index < self._part.chunk_count), None)
 
     def _verify(self, done: int) -> None:
         self._verifying(done, self._part.source.size_bytes)
-
-    def _order(self) -> Iterator[int]:
-        """Doubted chunks first, then the others as they lie."""
-        count = self._part.chunk_count
-        suspects = sorted(index for index in self._part.suspects if 0 <= index < count)
-        yield from suspects
-        yield from (index for index in range(count) if index not in self._part.suspects)

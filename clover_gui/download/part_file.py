@@ -46,6 +46,7 @@ class PartFile:
         self._state = PartState(source, chunk_bytes)
         self._chunk = chunk_bytes
         self.position = 0
+        self.present_bytes = 0
 
     @property
     def suspects(self) -> set[int]:
@@ -53,11 +54,16 @@ class PartFile:
         return self._state.suspects
 
     @property
+    def prefixes(self) -> tuple[str, ...]:
+        """sha256 of the first chunk, of the first two, and so on, as hashed last."""
+        return tuple(self._state.prefix_sha256)
+
+    @property
     def chunk_count(self) -> int:
         return -(-self.source.size_bytes // self._chunk)
 
-    def open(self) -> int:
-        """Take the part for this process; the bytes that lie there already.
+    def open(self) -> None:
+        """Take the part for this process; ``present_bytes`` says what lies there already.
 
         Raises:
             DownloadInUse: another process has it.
@@ -71,7 +77,7 @@ class PartFile:
             if same and known is not None and known.chunk_bytes == self._chunk:
                 self._state = known
                 self._state.source = self.source
-            self._file = open(self.path, "r+b" if self.path.exists() else "w+b", buffering=0)
+            self._file = FileIO(self.path, "r+" if self.path.exists() else "w+")
             present = os.fstat(self._file.fileno()).st_size
             if present and not same:
                 # Bytes that nothing is known of cannot be gone on with.
@@ -81,7 +87,7 @@ class PartFile:
         except OSError as error:
             self._release()
             raise DestinationNotWritable(self.path, error.strerror or str(error)) from error
-        return min(present, self.source.size_bytes)
+        self.present_bytes = min(present, self.source.size_bytes)
 
     def read_back(self, progress: Callable[[int], None]) -> bool:
         """Hash what is there. False: it was damaged from some chunk on and was cut off there.
@@ -90,7 +96,7 @@ class PartFile:
         1 GB/s where the disk gives it.
         """
         known = list(self._state.prefix_sha256)
-        self.begin_again()
+        self._go_to_chunk(0)
         try:
             sound = self._hash_on(progress, known)
         except BaseException:
@@ -103,9 +109,10 @@ class PartFile:
         self._synced = self.position
         return sound
 
-    def begin_again(self) -> None:
-        """Position 0 with nothing hashed. The bytes on disk stay until they are overwritten or cut off."""
+    def cut_off(self) -> None:
+        """Begin again: nothing is there any more."""
         self._go_to_chunk(0)
+        self._opened().truncate(0)
 
     def append(self, data: bytes) -> None:
         """Write at the position, hash what was written, save the state at each chunk's end.
@@ -174,7 +181,7 @@ class PartFile:
             self._join_sync()
             os.fsync(self._opened().fileno())
             self._opened().close()
-            os.replace(self.path, target)
+            self.path.replace(target)
             self.state_path.unlink(missing_ok=True)
             _sync_folder(target.parent)
         except OSError as error:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from clover_gui.download.hub_file import HubFile
 from clover_gui.download.json_file import read_json, write_json
@@ -67,7 +66,7 @@ def load_state(path: Path) -> PartState | None:
     )
 
 
-def hub_file_of(value: Any) -> HubFile | None:
+def hub_file_of(value: object) -> HubFile | None:
     """A HubFile that was written as JSON; None where it is none."""
     if not isinstance(value, Mapping) or type(value.get("size_bytes")) is not int:
         return None

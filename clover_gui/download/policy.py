@@ -40,5 +40,5 @@ class TransferPolicy:
 
     def backoff_s(self, failures: int) -> float:
         """The wait after the n-th failure in a row (from 1): doubled each time, then between half and all."""
-        full = min(self.backoff_limit_s, self.backoff_start_s * 2 ** min(failures - 1, 16))
+        full = min(self.backoff_limit_s, self.backoff_start_s * 2.0 ** min(failures - 1, 16))
         return full * random.uniform(0.5, 1.0)

@@ -10,6 +10,9 @@ from clover_gui.download.control import Control
 from clover_gui.download.policy import TransferPolicy
 from clover_gui.errors import DownloadError, HubBusy, HubFailed, HubUnreachable
 
+# One end without a new byte may be a server that restarts; four are a file that is too short.
+_MOST_SHORT_ENDS = 4
+
 
 class Retries:
     """Failures in a row without a new byte. ``tell`` hears of each wait before it begins."""
@@ -22,20 +25,20 @@ class Retries:
         self._tell = tell
         self._failures = 0
         self._last_byte_at = time.monotonic()
-        self._last_place = -1
+        self._ends = 0
         self.host = ""
 
     def progressed(self) -> None:
         """A new byte came: all is forgiven."""
-        self._failures = 0
+        self._failures = self._ends = 0
         self._last_byte_at = time.monotonic()
 
-    def same_place(self, position: int) -> bool:
-        """True when the body ended at this position the last time, too."""
-        before, self._last_place = self._last_place, position
-        return before == position
+    def ended_short(self) -> bool:
+        """A body ended in good order before the file did. True when that is all that is to be had."""
+        self._ends += 1
+        return self._ends >= _MOST_SHORT_ENDS
 
-    def failed(self, error: DownloadError, position: int) -> None:
+    def failed(self, error: DownloadError) -> None:
         """Wait before the next try; a change of the person's wish ends the wait.
 
         Raises:

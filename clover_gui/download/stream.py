@@ -37,6 +37,9 @@ class ByteStream(Protocol):
     def close(self) -> None: ...
 
 
+OpenStream = Callable[[int, int | None], ByteStream]
+
+
 class Stream:
     """One request. ``head`` and ``take`` are for one thread, ``interrupt`` and ``close`` for any."""
 
@@ -97,9 +100,7 @@ class Stream:
 
     def _wait(self, ready: Callable[[], bool], timeout_s: float | None) -> bool:
         """Wait under the lock; what came before an error is taken first."""
-        self._changed.wait_for(
-            lambda: self._interrupted or ready() or self._error is not None, timeout_s
-        )
+        self._changed.wait_for(lambda: self._interrupted or ready() or self._error is not None, timeout_s)
         if self._interrupted:
             raise Interrupted
         if ready():
@@ -146,5 +147,3 @@ class Stream:
         with self._changed:
             self._error = error
             self._changed.notify_all()
-
-

@@ -12,26 +12,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clover_gui.download.control import Control, Wish
-from clover_gui.download.judge import accepted_start
+from clover_gui.download.judge import accepted_start, check_beginning
+from clover_gui.download.mending import Mending
 from clover_gui.download.part_file import PartFile
 from clover_gui.download.policy import TransferPolicy
 from clover_gui.download.progress import Note, Phase, Reporter
+from clover_gui.download.ranges import RangeFetcher
 from clover_gui.download.retries import Retries
-from clover_gui.download.stream import ByteStream, Interrupted, Stalled
-from clover_gui.download.web_page import GGUF_MAGIC, is_web_page, page_title
+from clover_gui.download.stream import ByteStream, Interrupted, OpenStream, Stalled
+from clover_gui.download.web_page import GGUF_MAGIC
 from clover_gui.errors import (
     DestinationNotWritable,
     DownloadError,
     DownloadStopped,
+    HubFailed,
     HubUnreachable,
-    NotAModelReceived,
-    WebPageReceived,
     WrongSize,
 )
 
-OpenStream = Callable[[int, int | None], ByteStream]
 _DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
-_BEGINNING_BYTES = 512
 
 
 class Transfer:
@@ -55,13 +54,15 @@ class Transfer:
         self._free_bytes = free_bytes
         self._retries = Retries(policy, control, self._tell_retry)
         self._restarted = False
+        self._space_seen_at = 0
 
-    def run(self) -> str:
-        """Read back what is there and fetch the rest; the sha256 of the whole.
+    def run(self) -> None:
+        """Read back what is there, fetch the rest, check the whole, mend it where that is needed.
 
         Raises:
             DownloadStopped: the person's wish; the part is kept.
             RemoteFileChanged: the server has another file; ask the hub again.
+            WrongHash: the server's bytes are not the published ones; the part is of no use.
             DownloadError: any other of its kinds; the part is kept.
         """
         try:
@@ -69,20 +70,37 @@ class Transfer:
             while self._part.position < self._source.size_bytes:
                 self._heed_wish()
                 self._fetch_some()
+            if self._part.digest() != self._source.sha256:
+                self._mend()
         except OSError as error:
             raise DestinationNotWritable(self._part.path, error.strerror or str(error)) from error
-        return self._part.digest()
 
     def _read_back(self) -> None:
-        def progress(done: int) -> None:
-            self._heed_wish(Phase.READING_BACK)
-            self._reporter.progress(Phase.READING_BACK, done, present)
-
-        present = self._part.open_size()
+        present = self._part.present_bytes
         if present == 0:
             return
+
+        def progress(done: int) -> None:
+            self._heed_wish()
+            self._reporter.progress(Phase.READING_BACK, done, present)
+
         sound = self._part.read_back(progress)
         self._reporter.note(Note.RESUMED if sound else Note.PART_DAMAGED)
+
+    def _mend(self) -> None:
+        self._reporter.note(Note.WRONG_BYTES)
+        ranges = RangeFetcher(
+            self._source, self._open_stream, self._policy, self._control, self._retries, self._heed_wish
+        )
+
+        def verifying(done: int, total: int) -> None:
+            self._heed_wish()
+            self._reporter.progress(Phase.VERIFYING, done, total)
+
+        def mending(done: int, total: int) -> None:
+            self._reporter.progress(Phase.MENDING, done, total)
+
+        Mending(self._part, ranges.fetch, verifying, mending).run(self._host())
 
     def _fetch_some(self) -> None:
         """One connection: from the position as far as it carries."""
@@ -90,15 +108,12 @@ class Transfer:
         stream = self._open_stream(start, None)
         self._control.attach(stream.interrupt)
         try:
-            body_start = accepted_start(stream.head(), self._source, start)
-            self._receive(stream, body_start)
+            self._receive(stream, start)
         except Interrupted:
             pass
         except Stalled:
-            self._part.suspect_here()
-            self._retries.failed(HubUnreachable(self._host(), "silent", "stalled"), self._part.position)
+            self._after(HubUnreachable(self._host(), "silent", "stalled"))
         except DownloadError as error:
-            self._part.suspect_here()
             self._after(error)
         except OSError as error:
             if error.errno not in _DISK_FULL:
@@ -109,35 +124,30 @@ class Transfer:
             self._control.attach(None)
             stream.close()
 
-    def _receive(self, stream: ByteStream, body_start: int) -> None:
-        """Append a body that begins at ``body_start``; what is there already is passed over."""
-        if body_start < self._part.position:
+    def _receive(self, stream: ByteStream, start: int) -> None:
+        """Append what comes; what is there already (a server that ignores ranges) is passed over."""
+        answer = stream.head()
+        body_start = accepted_start(answer, self._source, start)
+        if body_start < start:
             self._reporter.note(Note.RANGE_IGNORED)
-        skip = self._part.position - body_start
-        beginning = b"" if body_start == 0 and self._part.position == 0 else None
-        window_start, window_bytes = time.monotonic(), 0
+        skip = start - body_start
+        beginning = b"" if body_start == 0 else None
+        window = _Window(self._policy.stall_timeout_s, self._policy.stall_bytes)
         while self._part.position < self._source.size_bytes:
             pieces = stream.take(self._policy.stall_timeout_s)
             if not pieces:
-                self._ended_early()
+                self._ended_early(answer.host)
             for piece in pieces:
-                window_bytes += len(piece)
-                if skip:
-                    passed = min(skip, len(piece))
-                    skip -= passed
-                    piece = piece[passed:]
+                window.arrived(len(piece))
                 if beginning is not None:
                     beginning += piece
                     if len(beginning) < len(GGUF_MAGIC):
                         continue
-                    self._check_beginning(beginning)
+                    check_beginning(answer, self._source, beginning)
                     piece, beginning = beginning, None
-                self._append(piece)
-            now = time.monotonic()
-            if now - window_start > self._policy.stall_timeout_s:
-                if window_bytes < self._policy.stall_bytes:
-                    raise Stalled
-                window_start, window_bytes = now, 0
+                passed = min(skip, len(piece))
+                skip -= passed
+                self._append(piece[passed:] if passed else piece)
 
     def _append(self, piece: bytes) -> None:
         if not piece:
@@ -147,34 +157,27 @@ class Transfer:
         after = self._part.position
         self._retries.progressed()
         self._reporter.progress(Phase.DOWNLOADING, after, self._source.size_bytes)
-        if before // self._policy.chunk_bytes != after // self._policy.chunk_bytes:
+        if self._space_seen_at + self._policy.chunk_bytes <= after:
+            self._space_seen_at = after
             self._look_at_space()
 
-    def _ended_early(self) -> None:
-        """The body ended before the file's end. Twice at one place: there is no more to be had."""
+    def _ended_early(self, host: str) -> None:
+        """The body ended in good order, but before the file's end."""
         position = self._part.position
-        if self._retries.same_place(position):
-            raise WrongSize(self._host(), self._source.size_bytes, position)
-        raise HubUnreachable(self._host(), "broken", f"ended at {position}")
-
-    def _check_beginning(self, beginning: bytes) -> None:
-        """Nothing but GGUF is ever written."""
-        if beginning.startswith(GGUF_MAGIC):
-            return
-        head = beginning[:_BEGINNING_BYTES]
-        if is_web_page("", head):
-            raise WebPageReceived(self._host(), page_title(beginning))
-        raise NotAModelReceived(self._host(), self._source.file_name)
+        if self._retries.ended_short():
+            raise WrongSize(host, self._source.size_bytes, position)
+        raise HubUnreachable(host, "broken", f"ended at {position}")
 
     def _after(self, error: DownloadError) -> None:
         """Wait and come back for another try, or raise the error."""
-        if getattr(error, "status", 0) == 416 and not self._restarted:
+        self._part.suspect_here()
+        if isinstance(error, HubFailed) and error.status == 416 and not self._restarted:
             # The server does not have the place where we stand: begin again, once.
             self._restarted = True
             self._part.cut_off()
             self._reporter.note(Note.STARTED_AGAIN)
             return
-        self._retries.failed(error, self._part.position)
+        self._retries.failed(error)
 
     def _tell_retry(self, error: DownloadError, wait_s: float) -> None:
         self._reporter.event(
@@ -193,22 +196,23 @@ class Transfer:
     def _wait_for_space(self) -> None:
         """Report what is missing until it is there; the person may make room, stop, or ask to try now."""
         folder = self._part.path.parent
-        while self._control.wish is not Wish.STOP:
-            left = self._source.size_bytes - self._part.position
-            needed = left + self._policy.margin_bytes(self._source.size_bytes)
-            free = self._free_bytes(folder)
-            if free >= needed:
-                return
+        total = self._source.size_bytes
+        while True:
+            needed = total - self._part.position + self._policy.margin_bytes(total)
+            missing = needed - self._free_bytes(folder)
+            # A quota can forbid what the disk has room for: then only trying tells.
             self._reporter.event(
                 Phase.NO_SPACE,
                 self._part.position,
-                self._source.size_bytes,
-                missing_bytes=needed - free,
+                total,
+                missing_bytes=missing if missing > 0 else total - self._part.position,
             )
             self._control.wait(self._policy.space_poll_s)
             self._heed_wish()
+            if self._free_bytes(folder) >= needed:
+                return
 
-    def _heed_wish(self, phase: Phase = Phase.DOWNLOADING) -> None:
+    def _heed_wish(self) -> None:
         """Come back when the download may go on.
 
         Raises:
@@ -223,3 +227,22 @@ class Transfer:
 
     def _host(self) -> str:
         return self._retries.host or self._source.endpoint.partition("//")[2].partition("/")[0]
+
+
+class _Window:
+    """Bytes per span of time: a connection that only drips is dead as well."""
+
+    def __init__(self, span_s: float, least_bytes: int) -> None:
+        self._span_s = span_s
+        self._least_bytes = least_bytes
+        self._start = time.monotonic()
+        self._bytes = 0
+
+    def arrived(self, count: int) -> None:
+        """Raises Stalled when a whole span brought too little."""
+        self._bytes += count
+        now = time.monotonic()
+        if now - self._start > self._span_s:
+            if self._bytes < self._least_bytes:
+                raise Stalled
+            self._start, self._bytes = now, 0

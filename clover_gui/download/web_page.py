@@ -9,7 +9,7 @@ from clover_gui.i18n import capped
 
 GGUF_MAGIC = b"GGUF"
 _TITLE = re.compile(rb"<title[^>]*>(.{0,400}?)</title", re.IGNORECASE | re.DOTALL)
-_PAGE_TYPES = ("text/html", "application/xhtml")
+PAGE_TYPES = ("text/html", "application/xhtml")
 
 
 def is_web_page(content_type: str, beginning: bytes) -> bool:
@@ -17,7 +17,9 @@ def is_web_page(content_type: str, beginning: bytes) -> bool:
     if beginning.startswith(GGUF_MAGIC):
         return False
     text = beginning[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return content_type.lower().startswith(_PAGE_TYPES) or text.startswith((b"<!doctype html", b"<html", b"<?xml"))
+    return content_type.lower().startswith(PAGE_TYPES) or text.startswith(
+        (b"<!doctype html", b"<html", b"<?xml")
+    )
 
 
 def page_title(beginning: bytes) -> str:

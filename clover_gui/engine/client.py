@@ -237,6 +237,8 @@ class EngineClient:
             await asyncio.wait_for(asyncio.shield(self._ready), self._start_timeout_s)
         except TimeoutError:
             log = self.log_lines[-_LOG_LINES:]
+            if self._child is not None:
+                self._child.kill()
             await self.close()
             raise EngineStartFailed("it did not say that it is ready in time", log) from None
         if self._child is None:  # it ended in the same moment

@@ -24,10 +24,12 @@ def physical_cores() -> int:
 def child_environment(passive: bool) -> dict[str, str]:
     """Ours, with what the child needs: UTF-8, the package, its parent, the policy of idle threads."""
     environment = dict(os.environ)
-    environment |= {"PYTHONUTF8": "1", "GGML_NO_BACKTRACE": "1", "CLOVER_PARENT_PID": str(os.getpid())}
+    environment |= {"PYTHONUTF8": "1", "GGML_NO_BACKTRACE": "1"}
     if passive:  # as many threads as cores: waiting ones must not keep a core busy
         environment.setdefault("OMP_WAIT_POLICY", "passive")
     if not getattr(sys, "frozen", False):
+        # A frozen program has its own starter between the two.
+        environment["CLOVER_PARENT_PID"] = str(os.getpid())
         root = str(Path(__file__).resolve().parents[2])
         given = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = root + (os.pathsep + given if given else "")

@@ -31,13 +31,11 @@ from clover_gui.engine.protocol import (
     BufferBytes,
     LoadSettings,
 )
+from clover_gui.engine.read_ahead import read_ahead
 from clover_gui.engine.session import Session
 from clover_gui.engine.template import ChatTemplate, TemplateError
 
-_CHUNK_BYTES = 8 * 1024 * 1024
 _REPORT_EVERY_S = 0.05
-# Left for everything else when a file is read into the system's cache beforehand.
-_RAM_RESERVE_BYTES = 512 * 1024 * 1024
 
 # (stage, fraction or None)
 Report = Callable[[str, float | None], None]
@@ -97,7 +95,8 @@ class Loader:
         throttled = _throttled(report)
         if settings.use_mmap:
             # A mapped load tells no progress: the file is read into the system's cache first.
-            self._read_ahead(path, throttled)
+            read_ahead(path, lambda done: throttled("reading", done), lambda: self._cancellation.requested)
+            self._stop_if_cancelled()
         with contextlib.ExitStack() as undo:
             model = self._model(settings, throttled)
             undo.callback(model.close)
@@ -155,19 +154,6 @@ class Loader:
         return True
 
     # ------------------------------------------------------------------ steps
-
-    def _read_ahead(self, path: Path, report: Report) -> None:
-        size = path.stat().st_size
-        if size == 0 or size + _RAM_RESERVE_BYTES > psutil.virtual_memory().available:
-            report("reading", None)
-            return
-        buffer = memoryview(bytearray(_CHUNK_BYTES))
-        done = 0
-        with path.open("rb", buffering=0) as file:
-            while count := file.readinto(buffer):
-                self._stop_if_cancelled()
-                done += count
-                report("reading", min(done / size, 1.0))
 
     def _model(self, settings: LoadSettings, report: Report | None) -> Model:
         if settings.kv_type not in KV_TYPES:

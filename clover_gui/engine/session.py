@@ -10,6 +10,7 @@ Invariant: ``tokens`` is exactly what the engine's memory holds, or the memory i
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,9 @@ from typing import Any
 from clover_gui.engine.llama import Context
 
 DECODED, NO_ROOM, ABORTED = 0, 1, 2
+# Prompts are read in pieces, larger ones as long as they take less than this, so that progress is seen on a
+# slow machine and a fast one still has full batches.
+_FIRST_PIECE, _PIECE_SECONDS = 64, 0.7
 
 
 class DecodeFailed(Exception):
@@ -44,6 +48,7 @@ class Session:
         self._budget_bytes = checkpoint_bytes
         self._checkpoints: list[_Checkpoint] = []
         self._spare: ctypes.Array[Any] | None = None
+        self._piece = _FIRST_PIECE
 
     @property
     def size(self) -> int:
@@ -91,9 +96,10 @@ class Session:
             if stopped():
                 return False
             done = len(self.tokens)
-            end = min(done + self._context.batch, len(wanted))
+            end = min(done + min(self._piece, self._context.batch), len(wanted))
             if self._recurrent and done < history_length < end:
                 end = history_length
+            began = time.monotonic()
             code = self._context.decode(wanted[done:end])
             if code != DECODED:
                 self._repair()
@@ -101,6 +107,10 @@ class Session:
                     return False
                 raise DecodeFailed(code)
             self.tokens += wanted[done:end]
+            if end - done == self._piece < self._context.batch:
+                self._context.wait()
+                if time.monotonic() - began < _PIECE_SECONDS:
+                    self._piece *= 2
             if end == history_length:
                 self._checkpoint()
             progress(end - start)

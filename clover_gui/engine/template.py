@@ -24,7 +24,7 @@ from clover_gui.engine.protocol import PromptMessage
 Value = Any  # whatever a template works with
 
 OUTPUT_LIMIT = 16_000_000  # characters
-TIME_LIMIT_S = 5.0
+TIME_LIMIT_S = 3.0
 _REPEAT_LIMIT = 1_000_000
 
 

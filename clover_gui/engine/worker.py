@@ -108,6 +108,9 @@ def _prepare_process() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        # When memory runs out, the system shall end this process and not the window.
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("500")
         parent = os.environ.get(PARENT_VARIABLE, "")
         if parent.isdigit() and os.getppid() != int(parent):
             os._exit(0)

@@ -1,13 +1,15 @@
 """Sentences for people: the one place where errors, findings and words of the program become text.
 
-Both front ends use it; it knows no Qt and no terminal. ``failures`` explains errors, ``findings`` describes
-machine, engine, model and plan, ``hints`` gives the text of advice, warnings and notes by their key words.
+Both front ends use it; it knows no Qt and no terminal. ``explanation`` and the ``*_failures``
+modules explain errors (each registers its classes with ``explain``), ``findings`` describes machine,
+engine, model and plan, ``hints`` gives the text of advice, warnings and notes by their key words.
 Everything goes through the language in force at the moment of the call.
 """
 
 from __future__ import annotations
 
-from clover_gui.explain.failures import Explanation, explain, store_text
+from clover_gui.explain import download_failures, engine_failures, file_failures, repair_failures
+from clover_gui.explain.explanation import Explanation, explain
 from clover_gui.explain.findings import (
     describe_disk,
     describe_engine,
@@ -18,7 +20,14 @@ from clover_gui.explain.findings import (
     describe_plan,
     describe_processor,
 )
-from clover_gui.explain.hints import advice_text, note_text, stop_text, suggestion_text, warning_text
+from clover_gui.explain.hints import (
+    advice_text,
+    note_text,
+    stop_text,
+    store_text,
+    suggestion_text,
+    warning_text,
+)
 
 __all__ = [
     "Explanation",
@@ -31,8 +40,12 @@ __all__ = [
     "describe_model",
     "describe_plan",
     "describe_processor",
+    "download_failures",
+    "engine_failures",
     "explain",
+    "file_failures",
     "note_text",
+    "repair_failures",
     "stop_text",
     "store_text",
     "suggestion_text",

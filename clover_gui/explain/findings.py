@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.errors import EngineError
-from clover_gui.explain.failures import explain
+from clover_gui.explain.explanation import explain
 from clover_gui.hardware.machine import DeviceKind, Disk, Gpu, Machine, Memory, Processor
 from clover_gui.i18n import _, capped, ngettext, number, size
 from clover_gui.model_file.summary import ModelFile

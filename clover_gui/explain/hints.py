@@ -1,4 +1,5 @@
-"""The texts of key words: advice, warnings and suggestions of a plan, notes of probes, ends of answers.
+"""The texts of key words: advice, warnings and suggestions of a plan, notes of probes, ends of answers,
+conditions of the chat store.
 
 The stages speak in words ("gpu-unusable"); a word that is not known here gives a general sentence or "".
 """
@@ -6,6 +7,7 @@ The stages speak in words ("gpu-unusable"); a word that is not known here gives 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from clover_gui.hardware.machine import ProbeNote
 from clover_gui.i18n import _, capped, number, size
@@ -101,3 +103,23 @@ def stop_text(reason: str) -> str:
         "context-full": _("Cut: the context is full."),
         "cancelled": _("Stopped."),
     }.get(reason, "")
+
+
+def store_text(condition: str, reason: str, set_aside: Path | None = None) -> str:
+    """What to say about a chat database that was not simply opened; "" when all is well."""
+    reason = capped(reason)
+    if condition == "set-aside" and set_aside is not None:
+        return _("The file with your chats was damaged. It is kept as {name}; a new one was begun.").format(
+            name=capped(set_aside.name)
+        )
+    if condition == "read-only":
+        return _("The data folder cannot be written ({reason}): new chats are not kept.").format(
+            reason=reason
+        )
+    if condition == "too-new":
+        return _("Your chats were written by a newer version of this program: new chats are not kept.")
+    if condition == "unusable":
+        return _("The file with your chats cannot be used ({reason}): new chats are not kept.").format(
+            reason=reason
+        )
+    return ""

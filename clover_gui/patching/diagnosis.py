@@ -162,6 +162,10 @@ def _key_findings(facts: Facts, target: str) -> tuple[list[Finding], list[str]]:
         evidence = f"{'absent' if seen is None else f'is {seen}'}, {value.text} needed"
         kind = kinds.get(name, FindingKind.KEY_MISSING)
         findings.append(Finding(kind, (f"{target}.{name}",), evidence))
+    own = f"{facts.architecture}.{requirements.SHARED_COUNT}"
+    if facts.architecture == CLOVER != target and not facts.has(requirements.SHARED_COUNT):
+        evidence = f"absent; {target} does not need it"
+        findings.append(Finding(FindingKind.SHARED_COUNT_MISSING, (own,), evidence))
     return findings, unknown
 
 

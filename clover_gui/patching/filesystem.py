@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 _COLLAPSE_RANGE, _INSERT_RANGE = 0x08, 0x20  # linux/falloc.h
 _FICLONE = 0x40049409  # linux/fs.h
@@ -26,19 +27,17 @@ class Busy(Exception):
     """Another process holds the file."""
 
 
-class PatchFile:
-    """A file open for changes at exact places, closed to other repairs. Counts what it writes."""
+class ModelBytes:
+    """A file open for reading at exact places."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, fd: int | None = None) -> None:
         """Raises:
-        Busy: another process holds it.
-        OSError: it cannot be opened for writing.
+        OSError: it cannot be opened.
         """
         self.path = path
-        self.written_bytes = 0
-        self._file = io.FileIO(_open_exclusive(path), "r+")
+        self._file = io.FileIO(path, "r") if fd is None else io.FileIO(fd, "r+")
 
-    def __enter__(self) -> PatchFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -66,6 +65,18 @@ class PatchFile:
             pieces.append(piece)
             length -= len(piece)
         return b"".join(pieces)
+
+
+class PatchFile(ModelBytes):
+    """A file open for changes, closed to other repairs. Counts what it writes."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises:
+        Busy: another process holds it.
+        OSError: it cannot be opened for writing.
+        """
+        super().__init__(path, _open_exclusive(path))
+        self.written_bytes = 0
 
     def write_at(self, offset: int, data: bytes) -> None:
         self._file.seek(offset)
@@ -143,13 +154,23 @@ def sync_folder(folder: Path) -> None:
 
 def write_new(path: Path, data: bytes) -> None:
     """A file that is there with all its bytes or not at all, also after a loss of power."""
-    part = path.with_name(path.name + ".tmp")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        sync_fd(file.fileno())
-    part.replace(path)
+    part = unfinished(path)
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            sync_fd(file.fileno())
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
+
+
+def unfinished(path: Path) -> Path:
+    """The name under which ``write_new`` begins."""
+    return path.with_name(path.name + ".tmp")
 
 
 def remove(path: Path) -> None:

@@ -76,7 +76,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What a file is, for one engine. ``target`` is the architecture that it should have ("" if none fits)."""
+    """What a file is, for one engine. ``target`` is the architecture it should have ("" if none fits)."""
 
     path: Path
     architecture: str

@@ -13,7 +13,13 @@ from clover_gui.i18n import capped
 _HUB_REPOSITORY = re.compile(r"(models|datasets|spaces)--.+")
 _PROGRAM_FOLDERS = {
     "LM Studio": (".lmstudio", ".cache/lm-studio", "AppData/Local/LM-Studio"),
-    "Jan": ("jan", ".local/share/Jan", ".config/Jan", "AppData/Roaming/Jan", "Library/Application Support/Jan"),
+    "Jan": (
+        "jan",
+        ".local/share/Jan",
+        ".config/Jan",
+        "AppData/Roaming/Jan",
+        "Library/Application Support/Jan",
+    ),
     "Ollama": (".ollama",),
     "GPT4All": (
         ".local/share/nomic.ai/GPT4All",
@@ -64,48 +70,45 @@ def users(path: Path) -> tuple[FileUser, ...]:
         return ()
     try:
         status = path.stat()
-        pids = [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+        pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
     except OSError:
         return ()
-    real = os.path.realpath(path)
+    real = Path(os.path.realpath(path))
     found = []
     for pid in pids:
         if pid == os.getpid():
             continue
-        how = "mapped" if _maps(pid, real, status) else "writing" if _writes(pid, status) else ""
+        how = "mapped" if _maps(pid, real, status) else "writing" if _writes(pid, real) else ""
         if how:
             found.append(FileUser(pid, _name(pid), how))
     return tuple(found)
 
 
-def _maps(pid: int, real: str, status: os.stat_result) -> bool:
+def _maps(pid: int, real: Path, status: os.stat_result) -> bool:
     try:
         text = Path(f"/proc/{pid}/maps").read_bytes()
     except OSError:
         return False
-    if b".gguf" not in text and os.fsencode(os.path.basename(real)) not in text:
+    if os.fsencode(real.name) not in text:
         return False
     inode = str(status.st_ino)
     for line in text.splitlines():
         fields = line.split(maxsplit=5)
         # Device numbers differ between stat and maps on some file systems; the inode and the name do not.
-        if len(fields) == 6 and fields[4].decode() == inode:
-            name = os.fsdecode(fields[5])
-            if os.path.basename(name) == os.path.basename(real):
-                return True
+        same = len(fields) == 6 and fields[4].decode() == inode
+        if same and Path(os.fsdecode(fields[5])).name == real.name:
+            return True
     return False
 
 
-def _writes(pid: int, status: os.stat_result) -> bool:
-    folder = f"/proc/{pid}/fd"
+def _writes(pid: int, real: Path) -> bool:
     try:
-        names = os.listdir(folder)
+        entries = list(Path(f"/proc/{pid}/fd").iterdir())
     except OSError:
         return False
-    for name in names:
+    for entry in entries:
         try:
-            target = os.stat(f"{folder}/{name}")
-            if (target.st_ino, target.st_dev) == (status.st_ino, status.st_dev) and _open_for_writing(pid, name):
+            if entry.readlink() == real and _open_for_writing(pid, entry.name):
                 return True
         except OSError:
             continue

@@ -210,7 +210,9 @@ def block_state(facts: Facts, target: str, reads_next_n: bool) -> Blocks:
     counted = facts.number(BLOCK_COUNT) or 0
     declared = facts.number(NEXT_N) or 0
     layers = tuple(
-        number for number, tensors in sorted(facts.blocks.items()) if any(".nextn." in t.name for t in tensors)
+        number
+        for number, tensors in sorted(facts.blocks.items())
+        if any(".nextn." in t.name for t in tensors)
     )
     if not layers:
         right = counted == present and not declared
@@ -219,12 +221,12 @@ def block_state(facts: Facts, target: str, reads_next_n: bool) -> Blocks:
         action = NextN.RIGHT if right or (count == counted and not declared) else NextN.CORRECT
         return Blocks(counted, (), action, count)
     at_end = layers == tuple(range(present - len(layers), present))
-    readable = reads_next_n and target == QWEN and at_end
+    if not at_end:  # of no known kind: the engine decides
+        return Blocks(counted, layers, NextN.RIGHT, max(counted, present))
+    readable = reads_next_n and target == QWEN
     if not readable or counted != present:
         return Blocks(counted, layers, NextN.DROP, present - len(layers))
-    return Blocks(
-        counted, layers, NextN.RIGHT if declared == len(layers) else NextN.DECLARE, present
-    )
+    return Blocks(counted, layers, NextN.RIGHT if declared == len(layers) else NextN.DECLARE, present)
 
 
 def surplus_tensors(facts: Facts, blocks: Blocks) -> list[TensorEntry]:

@@ -93,9 +93,7 @@ def judge_decay(tensors: Sequence[tuple[TensorEntry, bytes]]) -> Group:
     """
     values = {tensor.name: floats(data) for tensor, data in tensors}
     # -0.0 is what -exp of a very negative number rounds to.
-    raw = tuple(
-        name for name, numbers in values.items() if any(x > 0 or _positive_zero(x) for x in numbers)
-    )
+    raw = tuple(name for name, numbers in values.items() if any(x > 0 or _positive_zero(x) for x in numbers))
     if not values:
         form = Form.ABSENT
     elif not _all_finite(values):

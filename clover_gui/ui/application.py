@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +30,6 @@ from clover_gui.ui.errors import ErrorReporter
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.settings.settings_dialog import SettingsDialog
 from clover_gui.ui.single_instance import SingleInstance
-from clover_gui.ui.smoke_test import SmokeTest, run_smoke_test
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.theme import Mode, Theme
 from clover_gui.ui.widgets.notice_bar import NoticeKind
@@ -38,25 +38,29 @@ from clover_gui.ui.workspace import Workspace
 log = logging.getLogger(__name__)
 
 
-def run_window(model: str, data: DataFolder, smoke_test: SmokeTest | None) -> int:
-    """Open the window and run until it is closed; the exit code. ``model``: a file or name to load."""
+Driver = Callable[[MainWindow, Workspace], Awaitable[int]]
+"""What runs the window instead of a person; its result is the exit code."""
+
+
+def run_window(model: str, data: DataFolder, driver: Driver | None = None) -> int:
+    """Open the window and run until it is closed, or until ``driver`` has ended; the exit code.
+
+    ``model``: a file or name to load at once, "" for the last one.
+    """
     qt = QApplication(["clover-gui"])
     qt.setApplicationName("clover-gui")
-    qt.setApplicationDisplayName("Clover")
     qt.setDesktopFileName("clover-gui")
     qt.setWindowIcon(QIcon(str(resources.path("icons/clover.svg"))))
-    application = Application(qt, model, data, smoke_test)
-    return application.run()
+    return Application(qt, model, data).run(driver)
 
 
 class Application:
     """One run of the window."""
 
-    def __init__(self, qt: QApplication, model: str, data: DataFolder, smoke_test: SmokeTest | None) -> None:
+    def __init__(self, qt: QApplication, model: str, data: DataFolder) -> None:
         self._qt = qt
         self._model = model
         self._data = data
-        self._smoke_test = smoke_test
         self._loaded_settings: LoadedSettings = settings_file.load(data.settings)
         self._settings: Settings = self._loaded_settings.settings
         self._folder_problem = _folder_problem(data)
@@ -68,9 +72,8 @@ class Application:
         self._reporter = ErrorReporter(lambda: list(logging_now.recent.lines))
         self._tasks = TaskSet(self._reporter.report)
         self._instance = SingleInstance(data.root, data.instance_lock)
-        self._closed = False
 
-    def run(self) -> int:
+    def run(self, driver: Driver | None = None) -> int:
         """From the first window to the last word; the exit code."""
         if not self._instance.acquire():
             if self._instance.hand_over():
@@ -83,11 +86,11 @@ class Application:
         self.window.show()
         self._instance.raise_requested.connect(self.window.come_forward)
         try:
-            return loop.run(self._qt, self._main, self._reporter.report)
+            return loop.run(self._qt, lambda: self._main(driver), self._reporter.report)
         finally:
             self._instance.release()
 
-    async def _main(self) -> int:
+    async def _main(self, driver: Driver | None) -> int:
         closing = asyncio.Event()
         self.window.close_requested.connect(closing.set)
         await self._first_picture()
@@ -99,8 +102,8 @@ class Application:
         try:
             await self.workspace.start(self._model or self._settings.model_path, bool(self._model))
             self._say_problems()
-            if self._smoke_test is not None:
-                code = await run_smoke_test(self._smoke_test, self.window, self.workspace)
+            if driver is not None:
+                code = await driver(self.window, self.workspace)
             else:
                 await closing.wait()
         finally:
@@ -151,7 +154,7 @@ class Application:
             self._translate_qt()
             self.window.retranslate()
             self.workspace.retranslate()
-        if settings == old or self._folder_problem is not None or self._smoke_test is not None:
+        if settings == old or self._folder_problem is not None:
             return
         try:
             settings_file.save(self._data.settings, settings)

@@ -1,8 +1,8 @@
 """The colours of the window: one light and one dark set, all by name.
 
 Text colours reach a contrast of at least 4.5:1 on every background they are used on (a test computes it).
-The gauge colours come from the palette of Okabe and Ito, which people with any kind of colour blindness
-can tell apart; they differ in lightness as well.
+The gauge colours start from the palette of Okabe and Ito, which people with any kind of colour blindness
+can tell apart, darkened where they would be too pale on white.
 Must not know: widgets.
 """
 
@@ -82,7 +82,7 @@ LIGHT = Colors(
     gauge_ours="#0072b2",
     gauge_others="#d55e00",
     gauge_free="#dfe5e0",
-    gauge_reading="#b8558f",
+    gauge_reading="#7b5fc7",
     gauge_writing="#00875f",
     gauge_context="#0072b2",
 )

@@ -13,7 +13,7 @@ from clover_gui.ui.theme import Theme
 from clover_gui.ui.window_style import window_style
 
 MINIMUM_EM = (34, 26)
-DEFAULT_EM = (68, 46)
+DEFAULT_EM = (76, 54)
 
 
 class MainWindow(QMainWindow):

@@ -6,15 +6,12 @@ import asyncio
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clover_gui.chat.events import AnswerEnded
 from clover_gui.errors import CloverError
 from clover_gui.explain import explain
 from clover_gui.ui.main_window import MainWindow
-
-if TYPE_CHECKING:
-    from clover_gui.ui.workspace import Workspace
+from clover_gui.ui.workspace import Workspace
 
 FAILED = 1
 

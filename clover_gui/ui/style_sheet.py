@@ -1,7 +1,7 @@
 """The style sheet of the application: buttons, fields, scroll bars, menus.
 
 A button says what it is by the property ``kind``: ``primary`` (one a page), ``quiet`` (text only),
-``icon`` (a picture only); without it, it is an ordinary button. Frames with the property ``kind`` =
+``link`` (a next step in a sentence), ``icon`` (a picture only); without it, it is an ordinary button. Frames with the property ``kind`` =
 ``card`` are raised a little. All distances are in parts of ``em``, the height of a line.
 """
 
@@ -36,6 +36,10 @@ QPushButton[kind="quiet"]:hover { color: $text; background: $raised; }
 QPushButton[kind="quiet"]:pressed { background: $border; }
 QPushButton[kind="quiet"]:checked { color: $accent; }
 QPushButton[kind="quiet"]:focus { border-color: $focus; }
+QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent;
+    padding: ${em2}px ${em5}px; font-weight: 600; }
+QPushButton[kind="link"]:hover { background: $raised; }
+QPushButton[kind="link"]:focus { border-color: $focus; }
 QPushButton[kind="icon"] { background: transparent; border: 2px solid transparent; padding: ${em2}px; }
 QPushButton[kind="icon"]:hover { background: $raised; }
 QPushButton[kind="icon"]:pressed { background: $border; }

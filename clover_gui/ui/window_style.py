@@ -24,7 +24,7 @@ _SHEET = Template(
 #welcome { color: $muted; font-size: ${welcome}pt; }
 #composer { background: $background; border: 1px solid $border; border-radius: ${e6}px; }
 #messageEdit { background: transparent; border: 0; }
-#thinkingSwitch { border-radius: ${e9}px; padding: ${e2}px ${e6}px; color: $muted; background: transparent; }
+#thinkingSwitch { border-radius: ${e6}px; padding: ${e2}px ${e6}px; color: $muted; background: transparent; }
 #thinkingSwitch:checked { color: $accent; border-color: $accent; background: $raised; }
 #thinkingSwitch:disabled { color: $muted; border-style: dashed; }
 #thinkingSwitch:focus { border: 2px solid $focus; }

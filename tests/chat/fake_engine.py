@@ -28,7 +28,8 @@ Step = str | BaseException | asyncio.Event
 class FakeEngine:
     """Plays ``steps`` at every answer: text is written, an error raised, an event waited for.
 
-    A wait ends early when the answer is cancelled, as a real engine does within one token.
+    A wait ends early when the answer is cancelled, as a real engine does within one token; a deaf one
+    goes on to its error instead of ending the answer.
     """
 
     steps: Sequence[Step] = ("Hello",)
@@ -38,6 +39,7 @@ class FakeEngine:
     asked: list[tuple[tuple[PromptMessage, ...], bool | None, Sampling | None, int]] = field(
         default_factory=list
     )
+    deaf_until_error: bool = False
     closed_answers: int = 0
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -86,7 +88,7 @@ class FakeEngine:
                 else:
                     tokens += 1
                     yield Text(1, step, tokens, tokens * 0.01, 12 + tokens)
-                if self._cancelled.is_set():
+                if self._cancelled.is_set() and not self.deaf_until_error:
                     break
             reason = STOP_CANCELLED if self._cancelled.is_set() else self.stop_reason
             yield Finished(1, reason, 8, 4, tokens, 0.1, tokens * 0.01, 12 + tokens, seed=7)

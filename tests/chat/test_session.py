@@ -23,7 +23,7 @@ from clover_gui.chat.events import (
 from clover_gui.chat.message import Message, MessageState, Role
 from clover_gui.chat.session import ChatSession, SessionState
 from clover_gui.engine.protocol import STOP_CONTEXT, STOP_LENGTH, PromptMessage, Sampling
-from clover_gui.errors import ChatStoreError, ContextFull, EngineDied, GenerationFailed
+from clover_gui.errors import ChatStoreError, ContextFull, EngineDied, EngineUnresponsive, GenerationFailed
 from tests.chat.fake_engine import FakeEngine
 
 THOUGHTFUL = ("Let me ", "think.</th", "ink>\n\n", "Hello ", "world")
@@ -172,6 +172,26 @@ def test_stop_keeps_the_text_and_the_next_answer_works() -> None:
         engine.steps = ("next",)
         assert ended(await collect(session.send("more"))).message.state is MessageState.COMPLETE
         await session.stop()  # nothing runs
+
+    run(scenario)
+
+
+def test_an_engine_that_had_to_be_ended_after_stop_counts_as_stopped() -> None:
+    async def scenario(store: AsyncChatStore) -> None:
+        engine = FakeEngine(("kept", asyncio.Event(), EngineUnresponsive("deaf")))
+        engine.deaf_until_error = True
+        session = await session_for(engine, store)
+        events: list[ChatEvent] = []
+
+        async def stopped() -> None:
+            async for event in session.send("Hi"):
+                events.append(event)
+                if isinstance(event, AnswerText):
+                    await session.stop()
+
+        with pytest.raises(EngineUnresponsive):
+            await stopped()
+        assert (ended(events).message.text, ended(events).message.state) == ("kept", MessageState.STOPPED)
 
     run(scenario)
 

@@ -37,11 +37,11 @@ def run(model: Path, scenario: Scenario, *, context: int = 1024) -> None:
 async def answer(
     session: ChatSession, text: str, *, thinking: bool, sampling: Sampling = GREEDY
 ) -> AnswerEnded:
-    event: ChatEvent | None = None
+    last: ChatEvent | None = None
     async for event in session.send(text, thinking=thinking, sampling=sampling):
-        pass
-    assert isinstance(event, AnswerEnded)
-    return event
+        last = event
+    assert isinstance(last, AnswerEnded)
+    return last
 
 
 def test_thoughts_and_answer_are_split_exactly(scripted_gguf: Path) -> None:
@@ -92,7 +92,8 @@ def test_a_killed_engine_costs_a_reload_and_nothing_else(scripted_endless_gguf: 
         assert kept.text == "".join(event.text for event in events if isinstance(event, AnswerText))
 
         with pytest.raises(ModelNotLoaded):
-            await answer(session, "too early", thinking=True)
+            async for _event in session.regenerate():
+                pass
         assert client.last_settings is not None
         await client.load(client.last_settings)
         async for event in session.regenerate(thinking=False, sampling=GREEDY, max_tokens=5):

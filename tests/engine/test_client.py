@@ -394,7 +394,7 @@ def test_file_deleted_or_cut_while_loaded(tmp_path: Path, scripted_gguf: Path) -
 
     async def scenario(client: EngineClient) -> None:
         await client.load(settings(path))
-        os.unlink(path)
+        await asyncio.to_thread(path.unlink)
         assert (await ask(client, user("Hi"))).text == THINKING_ANSWER
         with pytest.raises(ModelLoadFailed) as caught:
             await client.load(settings(path))

@@ -55,5 +55,5 @@ def test_additions_are_ignored_and_defaults_taken() -> None:
     "line", ["", "[]", "null", "{", '{"type": "Nothing"}', '{"type": "Load", "id": 1}', '{"id": 1}']
 )
 def test_other_lines_are_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         p.from_line(line)

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from clover_gui.hardware.machine import DeviceKind, Memory
-from clover_gui.hardware.nvidia import Nvml, driver_may_be_present, probe_nvidia, read_vram_use
+from clover_gui.hardware.nvidia import (
+    Nvml,
+    driver_may_be_present,
+    load_pynvml,
+    probe_nvidia,
+    read_vram_use,
+)
 from tests.hardware.fake_nvml import GIB, FakeDevice, FakeNvml, FakeProcess
 from tests.hardware.sysfs import add_driver_library
 
@@ -136,3 +142,12 @@ def test_own_and_other_processes_are_told_apart() -> None:
 def test_unknown_own_use_is_not_zero(device: FakeDevice) -> None:
     assert read_vram_use(FakeNvml(device), 0, [10]).ours is None
     assert read_vram_use(FakeNvml(device), 0, []).ours == 0
+
+
+def test_the_real_binding_has_all_that_is_used(tmp_path: Path) -> None:
+    """With the real pynvml: either devices or a reason, and every function of the stand-in exists there."""
+    nvml = load_pynvml(tmp_path)
+    assert all(hasattr(nvml, name) for name in vars(Nvml) if name.startswith("nvml"))
+    add_driver_library(tmp_path)
+    gpus, notes = probe_nvidia(MEMORY, tmp_path, "linux")
+    assert gpus or notes[0].kind in ("library-missing", "no-driver", "driver-error")

@@ -25,6 +25,7 @@ from clover_gui.errors import (
     ModelLoadFailed,
     NotAModelFile,
 )
+from clover_gui.hardware.machine import Machine, Memory, Processor
 from clover_gui.model_file.header import read_model_file
 from clover_gui.pipeline.prepare import (
     EngineDescribed,
@@ -148,17 +149,16 @@ def test_a_refused_load_is_raised(tiny_gguf: Path) -> None:
     assert isinstance(fails(LoadableEngine(fault=fault), tiny_gguf, ModelLoadFailed)[-1], Loading)
 
 
-def test_a_plan_that_does_not_fit_is_never_started(tiny_gguf: Path) -> None:
-    async def scenario() -> None:
-        engine = LoadableEngine()
-        with pytest.raises(DoesNotFitError) as caught:
-            async for _stage in prepare(engine, tiny_gguf, tiny_gguf.parent, Wishes(gpu_layers=99)):
-                pass
-        assert caught.value.suggestions
-        assert engine.settings is None
-
-    with contextlib.suppress(pytest.fail.Exception):
-        asyncio.run(scenario())
+def test_a_plan_that_does_not_fit_is_never_started(twin_gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Machine("Linux", Processor("x", "x86_64", 2, 2), Memory(4 << 30, 3 << 30), None)
+    monkeypatch.setattr("clover_gui.pipeline.prepare.probe_machine", lambda _path: small)
+    engine = LoadableEngine()
+    with pytest.raises(DoesNotFitError) as caught:
+        asyncio.run(all_stages(engine, twin_gguf, []))
+    assert caught.value.needed_bytes > 19 << 30
+    assert caught.value.where == "ram"
+    assert "smaller-model" in caught.value.suggestions
+    assert engine.settings is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
 
 from clover_gui.i18n import _
@@ -51,8 +51,9 @@ class MessageList(QScrollArea):
         self.setWidget(self._column)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.viewport().setAutoFillBackground(True)
-        self.viewport().setBackgroundRole(self.viewport().backgroundRole().Base)
+        for area in (self, self.viewport()):
+            area.setAutoFillBackground(True)
+            area.setBackgroundRole(QPalette.ColorRole.Base)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self._jump_button = QPushButton(self)
@@ -125,7 +126,7 @@ class MessageList(QScrollArea):
         """Bring the beginning of a message to the top."""
         self._set_following(False)
         self._build(index)
-        self._lay_out(anchor=(index, 0))
+        self._lay_out(anchor=(index, -self._theme.space(0.8)))
 
     def visible_range(self) -> tuple[int, int]:
         """The first message that can be seen, and the one after the last."""
@@ -185,21 +186,23 @@ class MessageList(QScrollArea):
             for index, entry in enumerate(self._entries)
             if entry.view and not entry.kept and not first <= index < last
         ]
+        focused = QApplication.focusWidget()
         for entry in far[: max(0, len(far) - KEPT_VIEWS)]:
-            if entry.view and not entry.view.isAncestorOf(QApplication.focusWidget()):
+            if entry.view and not (focused and entry.view.isAncestorOf(focused)):
                 self._drop_view(entry)
 
     # Layout
 
     def _text_width(self) -> int:
-        margin = self._theme.space(1.4)
-        room = self.viewport().width() - 2 * margin
+        # Room for the scroll bar is kept whether it is there or not, so that nothing moves when it comes.
+        bar = self.verticalScrollBar().sizeHint().width()
+        room = self.width() - bar - 2 * self._theme.space(1.4)
         return max(self._theme.space(8), min(room, self._theme.space(TEXT_WIDTH_EM)))
 
     def _place(self) -> None:
         """Give every message its place, and the column its size."""
         width = self._text_width()
-        left = max(0, (self.viewport().width() - width) // 2)
+        left = max(0, (self.width() - self.verticalScrollBar().sizeHint().width() - width) // 2)
         y = self._theme.space(1.5)
         for entry in self._entries:
             if entry.estimated_width != width and not entry.view:

@@ -62,7 +62,7 @@ class MessageView(QWidget):
             self.body = MessageBody(theme, parent=self)
             self.body.link_activated.connect(self.link_activated)
         self.body.height_changed.connect(self._on_height)
-        self._details = WrappedLabel(self)
+        self._details = WrappedLabel("muted", self)
         self._details.hide()
         self.copy_button = CopyButton(theme, "", self)
         self.copy_button.clicked.connect(self._on_copy)
@@ -162,8 +162,6 @@ class MessageView(QWidget):
         """Lay out for this width, take the height that is needed and return it, in pixels."""
         self._width = width
         height = self._fit_user(width) if self.role is Role.USER else self._fit_answer(width)
-        if height != self.height():
-            self.setFixedHeight(height)
         self.resize(width, height)
         return height
 
@@ -176,7 +174,7 @@ class MessageView(QWidget):
 
     def restyle(self) -> None:
         """Take the theme's colours and sizes; the owner calls ``fit`` afterwards."""
-        self._details.show_in(self._theme.small_font(), self._theme.colors.muted)
+        self._details.setFont(self._theme.small_font())
         self.body.restyle()
         for part in (self.thinking, self.notice, self.copy_button, self.regenerate_button):
             if part:
@@ -206,8 +204,8 @@ class MessageView(QWidget):
         self.body.move(left + across, down)
         bottom = text_height + 2 * down
         hint = self.copy_button.sizeHint()
-        self.copy_button.setGeometry(width - hint.width(), bottom + 1, hint.width(), hint.height())
-        bottom += 1 + hint.height()
+        button_left = max(0, round(left) - hint.width() - self._theme.space(0.2))
+        self.copy_button.setGeometry(button_left, bottom - hint.height(), hint.width(), hint.height())
         if self.notice and self.notice.label.text():
             self.notice.move(0, bottom)
             bottom += self.notice.fit(width)
@@ -218,9 +216,9 @@ class MessageView(QWidget):
         y = 0
         if self.thinking:
             # The header's text lines up with the answer's.
-            inset = self._theme.space(0.4)
+            inset = self._theme.space(0.8)
             self.thinking.move(-inset, y)
-            y += self.thinking.fit(width + inset) + gap
+            y += self.thinking.fit(width + inset) + (2 * gap if self.thinking.is_open else gap // 2)
             self.thinking.show()
         self.body.move(0, y)
         y += self.body.fit(width)

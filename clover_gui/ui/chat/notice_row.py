@@ -6,7 +6,6 @@ Must not know: what happened; it gets sentences.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor, QFont, QPalette
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from clover_gui.ui.theme import Theme
@@ -15,8 +14,10 @@ from clover_gui.ui.theme import Theme
 class WrappedLabel(QLabel):
     """Plain text that takes the height that it needs at a width."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, kind: str, parent: QWidget | None = None) -> None:
+        """``kind``: what the style sheet calls it ("muted", "warning")."""
         super().__init__(parent)
+        self.setProperty("kind", kind)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -25,13 +26,6 @@ class WrappedLabel(QLabel):
         height = max(1, self.heightForWidth(width))
         self.resize(width, height)
         return height
-
-    def show_in(self, font: QFont, color: str) -> None:
-        """Take a font and a colour."""
-        self.setFont(font)
-        palette = self.palette()
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(color))
-        self.setPalette(palette)
 
 
 class NoticeRow(QWidget):
@@ -44,9 +38,9 @@ class NoticeRow(QWidget):
         self._theme = theme
         self._action = ""
         self._icon = QLabel(self)
-        self.label = WrappedLabel(self)
+        self.label = WrappedLabel("warning", self)
         self.button = QPushButton(self)
-        self.button.setProperty("kind", "quiet")
+        self.button.setProperty("kind", "link")
         self.button.clicked.connect(lambda: self.action_triggered.emit(self._action))
         self.restyle()
 
@@ -76,4 +70,4 @@ class NoticeRow(QWidget):
         color = self._theme.colors.warning
         side = self._theme.space(1.1)
         self._icon.setPixmap(self._theme.icon("warning", color).pixmap(side, side))
-        self.label.show_in(self._theme.small_font(), color)
+        self.label.setFont(self._theme.small_font())

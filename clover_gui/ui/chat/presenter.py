@@ -35,7 +35,6 @@ from clover_gui.i18n import _, capped, number
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.history import HistoryMessage
 from clover_gui.ui.chat.message_view import MessageView
-from clover_gui.ui.chat.message_view import Role as ViewRole
 from clover_gui.ui.chat.words import details_text, notice_text
 from clover_gui.ui.gauges.readings import ContextReading, SpeedReading
 from clover_gui.ui.links import ask_to_open
@@ -82,6 +81,7 @@ class ChatPresenter(QObject):
         self._recovery: asyncio.Task[None] | None = None
         self._view: MessageView | None = None
         self._deleted_id: int | None = None
+        self._reading_speed: float | None = None
         self._default_thinking = default_thinking
         self._draft_timer = QTimer(self)
         self._draft_timer.setSingleShot(True)
@@ -104,8 +104,8 @@ class ChatPresenter(QObject):
             lambda chat_id: start(self._delete(chat_id), "delete chat")
         )
         page.notice.action_triggered.connect(self._notice_action)
-        page.messages.regenerate_requested.connect(lambda _index: self.regenerate())
-        page.messages.action_triggered.connect(lambda _index, key: self._message_action(key))
+        page.messages.regenerate_requested.connect(self.regenerate)
+        page.messages.action_triggered.connect(self._message_action)
         page.messages.link_activated.connect(lambda url: ask_to_open(url, page))
 
     # ------------------------------------------------------------ state
@@ -284,14 +284,9 @@ class ChatPresenter(QObject):
 
     async def _regenerate(self) -> None:
         assert self._session is not None
-        self._remove_last_answer()
+        self._page.messages.remove_last_answer()
         thinking = self._page.composer.thinking
         await self._run(self._session.regenerate(thinking=thinking, sampling=self._sampling(thinking)))
-
-    def _remove_last_answer(self) -> None:
-        messages = self._page.messages
-        if len(messages) and messages.view_at(len(messages) - 1).role is ViewRole.ANSWER:
-            messages.remove_from(len(messages) - 1)
 
     async def _run(self, events: AsyncIterator[ChatEvent]) -> None:
         view = self._page.messages.add_answer()
@@ -319,7 +314,7 @@ class ChatPresenter(QObject):
             case ThinkingText():
                 view.append_thinking(event.text)
             case ThinkingEnded():
-                view.finish_thinking(event.seconds, event.tokens)
+                view.end_thinking(event.seconds, event.tokens)
             case AnswerText():
                 view.append_answer(event.text)
             case RateSample():
@@ -341,12 +336,13 @@ class ChatPresenter(QObject):
         else:
             view.set_details("")
         if (speed := event.tokens_per_second) is not None:
+            self._reading_speed = speed
             self._page.gauges.show_speed(SpeedReading(reading=speed))
         self._show_context(event.reused + event.done)
 
     def _show_rate(self, event: RateSample) -> None:
         now, average = event.tokens_per_second_now, event.tokens_per_second_average
-        self._page.gauges.show_speed(SpeedReading(now, average))
+        self._page.gauges.show_speed(SpeedReading(now, average, self._reading_speed))
         self._show_context(event.context_used)
 
     def _show_context(self, used: int) -> None:
@@ -354,8 +350,10 @@ class ChatPresenter(QObject):
         self._page.gauges.show_context(ContextReading(used, loaded.context if loaded else 0))
 
     def _show_end(self, event: AnswerEnded, view: MessageView) -> None:
-        view.finish()
         stats = event.message.stats
+        if stats is not None and stats.thinking_tokens:
+            view.end_thinking(stats.thinking_seconds, stats.thinking_tokens)
+        view.finish()
         view.set_details(details_text(stats))
         notice = notice_text(event.message)
         if event.unasked_thinking:
@@ -416,7 +414,7 @@ class ChatPresenter(QObject):
 def _history_message(message: Message) -> HistoryMessage:
     stats = message.stats
     return HistoryMessage(
-        role=ViewRole.USER if message.role is Role.USER else ViewRole.ANSWER,
+        is_user=message.role is Role.USER,
         text=message.text,
         thinking=message.thinking,
         thinking_seconds=stats.thinking_seconds if stats else None,

@@ -105,12 +105,11 @@ class ThinkingView(QWidget):
         self.header.setGeometry(0, 0, min(width, hint.width()), hint.height())
         height = hint.height()
         if self.body:
-            inset = self._theme.space(1.0)
+            inset = self._inset()
             top = height + self._theme.space(0.4)
             height = top + self.body.fit(max(1, width - inset))
             self.body.move(inset, top)
             self.body.show()
-        self.setFixedHeight(height)
         self.resize(width, height)
         return height
 
@@ -131,6 +130,9 @@ class ThinkingView(QWidget):
         if self.body:
             self.body.retranslate()
 
+    def _inset(self) -> int:
+        return self._theme.space(1.6)
+
     def _on_toggled(self, opened: bool) -> None:
         if opened:
             body = self.body = MessageBody(self._theme, muted=True, parent=self)
@@ -138,7 +140,7 @@ class ThinkingView(QWidget):
             body.link_activated.connect(self.link_activated)
             body.set_name(_("Thinking"))
             if self._width:
-                body.fit(max(1, self._width - self._theme.space(1.0)))
+                body.fit(max(1, self._width - self._inset()))
             if self._live:
                 body.append(self.text())
             else:
@@ -188,6 +190,6 @@ class ThinkingView(QWidget):
             return
         painter = QPainter(self)
         width = max(2, self._theme.space(0.12))
-        left = self._theme.space(0.35)
+        left = self._theme.space(0.8)
         painter.fillRect(left, self.body.y(), width, self.body.height(), QColor(self._theme.colors.border))
         painter.end()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
-
 GRAPHIC_LINES_TENTHS = 7
 """Bars and curves take the same height, so that the captions stand in one line."""
 
@@ -35,6 +34,7 @@ class Gauge(QWidget):
         layout.addWidget(self.value_label, 0, 1)
         layout.addWidget(graphic, 1, 0, 1, 2)
         layout.setColumnStretch(1, 1)
+        layout.setRowStretch(2, 1)
         layout.setRowMinimumHeight(1, GRAPHIC_LINES_TENTHS * self.fontMetrics().height() // 10)
 
     def show_text(self, caption: str, value: str, details: str) -> None:

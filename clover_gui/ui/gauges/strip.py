@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from clover_gui.i18n import _, number, size
 from clover_gui.ui.gauges.gauge import Gauge
@@ -22,7 +22,9 @@ class GaugeStrip(QWidget):
         self._theme = theme
         self._speed_curve = Sparkline()
         self._context_bar, self._vram_bar, self._ram_bar = SegmentBar(), SegmentBar(), SegmentBar()
-        self.speed = Gauge(self._speed_curve)
+        self._speed_note = QLabel()
+        self._speed_note.setObjectName("gaugeCaption")
+        self.speed = Gauge(_beside(self._speed_note, self._speed_curve))
         self.context = Gauge(self._context_bar)
         self.vram = Gauge(self._vram_bar)
         self.ram = Gauge(self._ram_bar)
@@ -53,13 +55,13 @@ class GaugeStrip(QWidget):
             )
         if reading.reading is not None:
             lines.append(_("Reading the prompt: {rate} tok/s").format(rate=number(reading.reading, 0)))
-        caption = _("Speed")
-        if reading.now is not None and reading.average is not None:
-            caption = _("Speed · average {rate}").format(rate=number(reading.average, 1))
-        elif reading.now is None and reading.reading is not None and reading.average is None:
-            caption = _("Reading")
-            value = _("{rate} tok/s").format(rate=number(reading.reading, 0))
-        self.speed.show_text(caption, value, "\n".join(lines))
+        parts = []
+        if reading.average is not None:
+            parts.append(_("average {rate}").format(rate=number(reading.average, 1)))
+        if reading.reading is not None:
+            parts.append(_("read {rate}").format(rate=number(reading.reading)))
+        self._speed_note.setText(" · ".join(parts))
+        self.speed.show_text(_("Speed"), value, "\n".join(lines))
 
     def show_context(self, reading: ContextReading) -> None:
         """How much of the context is filled."""
@@ -134,3 +136,13 @@ class GaugeStrip(QWidget):
             lines.append(_("Other programs: {others}").format(others=size(level.others)))
         lines.append(_("Free: {free}").format(free=size(level.free)))
         gauge.show_text(caption, value, "\n".join(lines))
+
+
+def _beside(label: QLabel, curve: Sparkline) -> QWidget:
+    """A small text and a curve in one row."""
+    row = QWidget()
+    layout = QHBoxLayout(row)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(label)
+    layout.addWidget(curve, 1)
+    return row

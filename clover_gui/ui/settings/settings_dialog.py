@@ -34,6 +34,7 @@ class SettingsDialog(QDialog):
     def __init__(self, settings: Settings, data_folder: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("settingsDialog")
         self.setWindowTitle(_("Settings"))
         self._settings = settings
         self.language = _choice(
@@ -76,8 +77,8 @@ class SettingsDialog(QDialog):
         note.setObjectName("note")
         note.setWordWrap(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
-        save = buttons.addButton(_("Save"), QDialogButtonBox.ButtonRole.AcceptRole)
-        save.setProperty("kind", "primary")
+        self.save_button = buttons.addButton(_("Save"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save_button.setProperty("kind", "primary")
         buttons.accepted.connect(self._accept)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)

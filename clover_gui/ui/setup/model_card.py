@@ -86,22 +86,21 @@ class ModelCard(Card):
         button.setChecked(checked and bool(choice.key))
         button.setAccessibleDescription(f"{choice.summary} {choice.note}".strip())
         self._group.addButton(button, index)
-        layout.addWidget(button)
-        indent = self.fontMetrics().height() * 3 // 2
-        for text, name in ((choice.summary, "note"), (choice.note, "note")):
-            if text:
-                label = text_label(text, name)
-                label.setContentsMargins(indent, 0, 0, 0)
-                layout.addWidget(label)
+        first = QHBoxLayout()
+        first.addWidget(button, 1)
         if choice.page_url and not choice.key:
-            link = QPushButton(_("Open the model's page"))
+            link = QPushButton(_("Open its page"))
             link.setProperty("kind", "quiet")
+            link.setToolTip(choice.page_url)
+            link.setAccessibleName(_("Open the page of {model}").format(model=choice.title))
             link.clicked.connect(lambda: self.page_requested.emit(choice.page_url))
-            line = QHBoxLayout()
-            line.setContentsMargins(indent, 0, 0, 0)
-            line.addWidget(link)
-            line.addStretch(1)
-            layout.addLayout(line)
+            first.addWidget(link)
+        layout.addLayout(first)
+        text = " ".join(filter(None, (choice.summary, choice.note)))
+        if text:
+            label = text_label(text, "note")
+            label.setContentsMargins(self.fontMetrics().height() * 3 // 2, 0, 0, 0)
+            layout.addWidget(label)
         return row
 
     def _clicked(self, index: int) -> None:

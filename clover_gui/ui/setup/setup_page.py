@@ -71,9 +71,9 @@ class SetupPage(QWidget):
             self.heading,
             self.subheading,
             self.notice,
+            self.machine_card,
             self.model_card,
             self.plan_card,
-            self.machine_card,
         ):
             layout.addWidget(widget)
         layout.addStretch(1)
@@ -90,6 +90,7 @@ class SetupPage(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(holder)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         return area
 
     def _foot(self) -> QWidget:

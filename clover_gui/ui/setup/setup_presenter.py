@@ -145,6 +145,7 @@ class SetupPresenter(QObject):
 
     def _run(self, work: object, *, busy: bool) -> None:
         previous = self._work
+        self._can_start = False
 
         async def run() -> None:
             if previous is not None and not previous.done():
@@ -152,7 +153,6 @@ class SetupPresenter(QObject):
                 await asyncio.gather(previous, return_exceptions=True)
             self._page.notice.hide()
             self._page.set_busy(busy, can_start=False)
-            self._can_start = False
             try:
                 await work  # type: ignore[misc]
             except CloverError as error:
@@ -247,7 +247,8 @@ class SetupPresenter(QObject):
             case Planned(plan=plan):
                 assert self._model is not None
                 lines = describe_plan(plan, self._model.layer_count)
-                rows = (*_model_rows(self._model), (_("Placement"), lines[0]), (_("Context"), lines[-1]))
+                context = _("{count} tokens").format(count=number(plan.context))
+                rows = (*_model_rows(self._model), (_("Placement"), lines[0]), (_("Context"), context))
                 self._page.plan_card.show_rows(rows)
                 self._page.plan_card.show_plan(plan)
                 self._page.plan_card.show_notes([(warning_text(word), False) for word in plan.warnings])
@@ -299,10 +300,10 @@ class SetupPresenter(QObject):
         for entry in self._catalog.entries:
             here = by_entry.get(entry.id)
             if here is not None:
-                note = _("{size}, is on this machine").format(size=file_size(here.size_bytes))
+                note = _("{size}, on this machine.").format(size=file_size(here.size_bytes))
             else:
-                note = _("About {size}, not on this machine. {needs}").format(
-                    size=file_size(entry.size_bytes), needs=_(entry.needs) if entry.needs else ""
+                note = _("About {size}, not on this machine yet. Needs {needs}.").format(
+                    size=file_size(entry.size_bytes), needs=_(entry.needs)
                 )
             choices.append(
                 ModelChoice(
@@ -321,7 +322,8 @@ class SetupPresenter(QObject):
 
 
 def _model_rows(model: ModelFile) -> tuple[tuple[str, str], ...]:
-    return ((_("File"), "\n".join(describe_model(model))),)
+    name, *more = describe_model(model)
+    return ((_("File"), name), (_("Inside"), "; ".join(more)))
 
 
 def _load_text(progress: LoadProgress) -> tuple[str, float | None]:

@@ -112,7 +112,6 @@ class CodeBlock(QWidget):
         bar = editor.horizontalScrollBar().sizeHint().height() if too_wide else 0
         height = math.ceil(self._text_height + 2 * margin) + bar
         editor.setGeometry(1, head, width - 2, height)
-        self.setFixedHeight(head + height + 1)
         self.resize(width, head + height + 1)
         self.follow_viewport(self._viewport_top)
         return self.height()
@@ -130,7 +129,6 @@ class CodeBlock(QWidget):
         self.editor.setTabStopDistance(TAB_WIDTH * self.editor.fontMetrics().horizontalAdvance(" "))
         self.editor.document().setDocumentMargin(theme.space(0.6))
         palette = self.editor.palette()
-        palette.setColor(QPalette.ColorRole.Base, QColor(theme.colors.code_background))
         palette.setColor(QPalette.ColorRole.Text, QColor(theme.colors.text))
         self.editor.setPalette(palette)
         self._header.restyle()
@@ -216,6 +214,7 @@ class _Header(QWidget):
         self._theme = theme
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setProperty("kind", "muted")
         self.copy_button = CopyButton(theme, _("Copy code"), self)
 
     def set_texts(self, language: str) -> None:
@@ -224,9 +223,6 @@ class _Header(QWidget):
 
     def restyle(self) -> None:
         self._label.setFont(self._theme.small_font())
-        palette = self._label.palette()
-        palette.setColor(QPalette.ColorRole.WindowText, QColor(self._theme.colors.muted))
-        self._label.setPalette(palette)
         self.copy_button.restyle()
         self.update()
 
@@ -271,6 +267,8 @@ class _CodeText(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setVerticalScrollBarPolicy(_NEVER)
         self.setHorizontalScrollBarPolicy(_NEVER)
+        # The block around it draws the background, with round corners.
+        self.viewport().setAutoFillBackground(False)
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
 

@@ -59,7 +59,7 @@ code {{ font-family: "{theme.code_font().family()}"; font-size: {code_points:.2f
 hr {{ background-color: {colors.border}; }}
 a {{ color: {colors.link}; text-decoration: underline; }}
 .label {{ color: {colors.muted}; font-style: italic; }}
-table {{ border-collapse: collapse; border-style: none; margin-top: {gap}px; }}
+table {{ border-collapse: collapse; border-style: none; margin: 0; }}
 th {{ {cell} {lines} border-bottom: 2px solid {colors.border}; font-weight: 600; }}
 td {{ {cell} {lines} border-bottom: 1px solid {colors.border}; }}
 """

@@ -53,7 +53,7 @@ def is_openable(target: str) -> bool:
         return False
     if parts.scheme.lower() == "mailto":
         return bool(parts.path)
-    return parts.scheme.lower() in LINK_SCHEMES and bool(parts.netloc)
+    return parts.scheme.lower() in LINK_SCHEMES and bool(parts.netloc) and "%" not in parts.netloc
 
 
 def place_of(target: str) -> str:

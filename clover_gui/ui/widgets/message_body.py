@@ -332,7 +332,6 @@ class MessageBody(QWidget):
                 widget.follow_viewport(self._viewport_top - y)
             widget.show()
             y, above = y + height, True
-        self.setFixedHeight(y)
         self.resize(self._width, y)
 
 

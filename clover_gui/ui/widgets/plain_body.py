@@ -103,7 +103,6 @@ class PlainBody(QWidget):
             self._button.setGeometry(0, y, min(width, hint.width()), hint.height())
             self._button.show()
             y += hint.height()
-        self.setFixedHeight(y)
         self.resize(width, y)
         return y
 

@@ -99,6 +99,7 @@ class ProseView(QTextBrowser):
         colors.setColor(QPalette.ColorRole.Text, QColor(style.text_color))
         self.setPalette(colors)
         self.setFont(style.font)
+        self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         document = self.document()
         document.setDefaultFont(style.font)
         document.setIndentWidth(style.list_indent)
@@ -116,17 +117,12 @@ class ProseView(QTextBrowser):
         if self.lineWrapColumnOrWidth() != width:
             self.setLineWrapColumnOrWidth(width)
         size = document.size()
-        height = math.ceil(size.height())
-        last = document.lastBlock()
-        if self._wide and not last.text() and document.blockCount() > 1:
-            # Qt keeps an empty paragraph after a table.
-            height = math.ceil(document.documentLayout().blockBoundingRect(last).top()) + 1
+        height = math.ceil(self._tables_bottom() if self._wide else size.height())
         if self._wide:
             too_wide = size.width() > width + 1
             policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if too_wide else _NEVER
             self.setHorizontalScrollBarPolicy(policy)
             height += self.horizontalScrollBar().sizeHint().height() if too_wide else 0
-        self.setFixedHeight(max(1, height))
         self.resize(width, max(1, height))
         self._quotes = self._quote_bars()
         return self.height()
@@ -146,6 +142,15 @@ class ProseView(QTextBrowser):
             return
         self.setHtml(self._html)
         self._links_by_keyboard("<a " in self._html)
+
+    def _tables_bottom(self) -> float:
+        """The lower edge of what can be seen; below a table Qt keeps an empty paragraph."""
+        document = self.document()
+        layout = document.documentLayout()
+        frames = [layout.frameBoundingRect(frame).bottom() for frame in document.rootFrame().childFrames()]
+        last = document.lastBlock()
+        text = layout.blockBoundingRect(last).bottom() if last.text() else 0.0
+        return max(text, *frames, 1.0) if frames else document.size().height()
 
     def _links_by_keyboard(self, links: bool) -> None:
         flags = _FLAGS.TextSelectableByMouse | _FLAGS.TextSelectableByKeyboard | _FLAGS.LinksAccessibleByMouse

@@ -1,0 +1,207 @@
+"""chat as a process with pipes: what scripts get, and how failures are told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clover_gui.cli.exit_codes import ExitCode
+from tests.cli import terminal
+from tests.kit.scripts import ANSWER_TEXT, THOUGHT_TEXT, TRANSCRIPT_TEXT
+
+KEYS = {
+    "turn",
+    "thinking",
+    "answer",
+    "stop_reason",
+    "tokens_read",
+    "tokens_reused",
+    "tokens_written",
+    "read_tokens_per_second",
+    "write_tokens_per_second",
+}
+
+
+def test_json_has_one_object_a_turn(scripted_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path / "data",
+        "chat",
+        "--model",
+        str(scripted_gguf),
+        "--prompt",
+        "Hi",
+        "--prompt",
+        "Again",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    turns = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [turn["turn"] for turn in turns] == [1, 2]
+    for turn in turns:
+        assert turn.keys() >= KEYS
+        assert (turn["thinking"], turn["answer"]) == (THOUGHT_TEXT, ANSWER_TEXT)
+        assert turn["stop_reason"] == "end"
+        assert turn["tokens_read"] > 0
+        assert 0 < turn["thinking_tokens"] < turn["tokens_written"]
+    assert turns[0]["tokens_reused"] == 0
+
+
+def test_without_thinking_there_is_the_whole_answer_only(scripted_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path / "data", "chat", "--model", str(scripted_gguf), "--prompt", "Hi", "--no-think", "--json"
+    )
+    turn = json.loads(done.stdout)
+    assert (turn["thinking"], turn["answer"]) == ("", ANSWER_TEXT)
+
+
+def test_a_pipe_gets_the_answer_and_nothing_else(scripted_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(tmp_path / "data", "chat", "--model", str(scripted_gguf), "--prompt", "Hi")
+    assert done.returncode == 0
+    assert done.stdout == ANSWER_TEXT + "\n"
+    assert "wrote" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_lines_of_a_pipe_are_turns(scripted_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path / "data", "chat", "--model", str(scripted_gguf), stdin="Hi\n\n/think off\nAgain\n/nonsense\n"
+    )
+    assert done.returncode == 0
+    assert done.stdout == f"{ANSWER_TEXT}\n{ANSWER_TEXT}\n"
+    assert "Unknown command" in done.stderr
+
+
+def test_greedy_and_seed_are_repeatable(tiny_gguf: Path, tmp_path: Path) -> None:
+    def answer(*options: str) -> str:
+        done = terminal.run(
+            tmp_path / "data",
+            "chat",
+            "--model",
+            str(tiny_gguf),
+            "--prompt",
+            "Hi",
+            "--json",
+            "--max-tokens",
+            "30",
+            *options,
+        )
+        turn = json.loads(done.stdout)
+        assert turn["stop_reason"] in ("length", "end")
+        assert turn["tokens_written"] <= 30
+        return str(turn["thinking"]) + str(turn["answer"])
+
+    assert answer("--greedy") == answer("--greedy")
+    assert answer("--seed", "5") == answer("--seed", "5")
+
+
+def test_a_file_without_a_template_is_said_and_served(no_template_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path / "data", "chat", "--model", str(no_template_gguf), "--prompt", "Hi", "--greedy", "--json"
+    )
+    assert json.loads(done.stdout)["answer"].strip() == TRANSCRIPT_TEXT
+    assert "no chat template" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("empty", "is empty"),
+        ("html", "is a web page"),
+        ("magic", "before 2023"),
+        ("version", "version"),
+        ("cut-header", "in the middle of its header"),
+        ("cut-keys", "in the middle of its header"),
+        ("cut-tensors", "in the middle of its header"),
+        ("cut-data", "was not copied whole"),
+        ("cut-last-byte", "was not copied whole"),
+        ("counts-tensors", ""),
+        ("counts-keys", ""),
+        ("counts-string", ""),
+        ("counts-array", ""),
+    ],
+)
+def test_bad_files_are_told_in_a_sentence_with_a_next_step(
+    damaged_ggufs: dict[str, Path], kind: str, part: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from clover_gui.cli.main import main
+    from clover_gui.paths import DataFolder
+
+    data = DataFolder(tmp_path / "data")
+    code = main(["chat", "--model", str(damaged_ggufs[kind]), "--prompt", "Hi"], data)
+    captured = capfd.readouterr()
+    assert code == ExitCode.MODEL_FILE
+    assert captured.out == ""
+    assert part in captured.err
+    assert len(captured.err.splitlines()) >= 2
+    assert "Traceback" not in captured.err
+
+
+def test_failures_have_their_exit_codes(
+    tmp_path: Path, unknown_gguf: Path, tiny_gguf: Path, scripted_gguf: Path
+) -> None:
+    def code(*arguments: str) -> int:
+        done = terminal.run(tmp_path / "data", "chat", *arguments)
+        assert "Traceback" not in done.stderr
+        assert done.stderr
+        return done.returncode
+
+    assert code("--prompt", "Hi") == ExitCode.USAGE
+    assert code("--model", str(tiny_gguf), "--max-tokens", "0") == ExitCode.USAGE
+    assert code("--model", str(tmp_path / "no.gguf"), "--prompt", "Hi") == ExitCode.MODEL_FILE
+    assert code("--model", str(tmp_path), "--prompt", "Hi") == ExitCode.MODEL_FILE
+    assert code("--model", str(unknown_gguf), "--prompt", "Hi") == ExitCode.MODEL_FILE
+    too_long = "word " * 20_000
+    assert (
+        code("--model", str(scripted_gguf), "--context", "512", "--prompt", too_long) == ExitCode.CONTEXT_FULL
+    )
+
+
+def test_a_path_with_any_characters(scripted_gguf: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "Modelle für 日本 😀"
+    folder.mkdir()
+    model = Path(shutil.copy(scripted_gguf, folder / "mein modell.gguf"))
+    done = terminal.run(tmp_path / "dätä", "chat", "--model", str(model), "--prompt", "Hi", "--no-think")
+    assert done.stdout == ANSWER_TEXT + "\n"
+
+
+def test_a_closed_reader_is_no_error(scripted_endless_gguf: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        terminal.command(
+            tmp_path, "chat", "--model", str(scripted_endless_gguf), "--prompt", "Hi", "--no-think"
+        ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=terminal.environment(),
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.read(7) == b"round0 "
+    process.stdout.close()
+    errors = process.stderr.read().decode()
+    process.stderr.close()
+    assert process.wait(terminal.LIMIT_S) == ExitCode.BROKEN_PIPE
+    assert "Traceback" not in errors
+    assert "BrokenPipe" not in errors
+
+
+@pytest.mark.demo
+def test_the_demo_model_knows_the_capital(demo_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path,
+        "chat",
+        "--model",
+        str(demo_gguf),
+        "--greedy",
+        "--prompt",
+        "What is the capital of Australia?",
+        "--prompt",
+        "And of France?",
+    )
+    assert done.returncode == 0
+    first, second = done.stdout.splitlines()[:2]
+    assert "Canberra" in first
+    assert "Paris" in second
