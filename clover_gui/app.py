@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from clover_gui import __version__, system_libraries
-from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.exit_codes import ExitCode
 from clover_gui.i18n import _
 from clover_gui.paths import DataFolder, data_folder
 

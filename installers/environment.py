@@ -172,7 +172,9 @@ class Environment:
             raise self._failure("Some packages could not be installed", error) from error
 
     def _failure(self, what: str, error: child.ChildFailed) -> SetUpError:
-        tail = "\n".join(f"    {line}" for line in error.tail)
+        # What pip left out and tried again says nothing to a person, and its lines can be very long.
+        told = [line for line in error.tail if not line.startswith(("Ignoring ", "WARNING: Retrying"))]
+        tail = "\n".join(f"    {line[:200]}" for line in told)
         return SetUpError(
             f"{what}. The last lines:\n{tail}",
             "Check the connection to the internet and the free disk space, then start again.",

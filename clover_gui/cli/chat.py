@@ -11,7 +11,7 @@ import contextlib
 import sys
 
 from clover_gui.catalog.index import resolve_model
-from clover_gui.cli.exit_codes import ExitCode, exit_code_for
+from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.cli.screen import Screen
 from clover_gui.cli.terminal_chat import TerminalChat
 from clover_gui.errors import CloverError, EngineError

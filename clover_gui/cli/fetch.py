@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog
-from clover_gui.cli.exit_codes import ExitCode, exit_code_for
+from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.cli.screen import Screen
 from clover_gui.download.control import Control
 from clover_gui.download.elsewhere import find_copies
@@ -32,6 +32,8 @@ from clover_gui.paths import DataFolder
 
 _JSON_INTERVAL_S = 1.0
 _LINE_STEPS = 20
+# Taken where the person names no file and the repository has several: the common middle of size and quality.
+_USUAL_QUANTIZATION = "q4_k_m"
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -88,7 +90,8 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
     manager = DownloadManager(folder, settings)
     try:
         printer.looking(repository, settings.host)
-        source = manager.hub.find(repository, pattern, sha256=sha256)
+        prefer = "" if options.pattern else _USUAL_QUANTIZATION
+        source = manager.hub.find(repository, pattern, sha256=sha256, prefer=prefer)
         printer.found(manager.offer(source))
         downloaded = _fetch(manager, source, printer)
     except DownloadStopped as error:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from clover_gui import __version__
 from clover_gui.cli import chat, doctor
-from clover_gui.cli.exit_codes import ExitCode, exit_code_for, exit_codes_text
+from clover_gui.exit_codes import ExitCode, exit_code_for, exit_codes_text
 from clover_gui.cli.screen import Screen, give_up_output
 from clover_gui.errors import CloverError
 from clover_gui.explain import explain

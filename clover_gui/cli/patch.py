@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.client import EngineClient
 from clover_gui.errors import CloverError, ModelFileError, RepairError

@@ -13,7 +13,7 @@ from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.events import AnswerEnded
 from clover_gui.chat.session import ChatSession
 from clover_gui.cli.answer_printer import AnswerPrinter, turn_as_json
-from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.interrupts import stop_on_interrupt
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.client import EngineClient

@@ -6,6 +6,7 @@ at the first request, because it takes longer to import than the window takes to
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import re
@@ -83,25 +84,19 @@ class Hub:
             )
         return tuple(found)
 
-    def find(self, repository: str, pattern: str, revision: str = "", sha256: str = "") -> HubFile:
-        """The one file that fits the pattern, with size and checksum.
+    def find(
+        self, repository: str, pattern: str, revision: str = "", sha256: str = "", prefer: str = ""
+    ) -> HubFile:
+        """The one file that fits the pattern, with size and checksum (see ``choose_file``).
 
         ``sha256`` is used where the hub itself states none (a plain mirror), never against the hub.
 
         Raises:
             ModelChoiceFailed, ChecksumUnknown, and what ``files`` raises.
         """
-        chosen = choose_file(repository, self.files(repository, revision), pattern)
+        chosen = choose_file(repository, self.files(repository, revision), pattern, prefer)
         if not chosen.sha256 and _SHA256.fullmatch(sha256.lower()):
-            chosen = HubFile(
-                chosen.endpoint,
-                chosen.repository,
-                chosen.revision,
-                chosen.name,
-                chosen.size_bytes,
-                sha256.lower(),
-                chosen.architecture,
-            )
+            chosen = dataclasses.replace(chosen, sha256=sha256.lower())
         if not chosen.sha256 or not chosen.size_bytes:
             raise ChecksumUnknown(self.settings.host, capped(chosen.name))
         return chosen

@@ -44,11 +44,11 @@ class HubFile:
         return f"{self.endpoint}/{path}"
 
 
-def choose_file(repository: str, files: Sequence[HubFile], pattern: str) -> HubFile:
+def choose_file(repository: str, files: Sequence[HubFile], pattern: str, prefer: str = "") -> HubFile:
     """The one GGUF file whose path or name matches ``pattern`` (``*`` and ``?``; case does not count).
 
     An exact path or name wins over everything. Without wildcards the pattern may also be a piece of the
-    name ("Q4_K_M").
+    name ("Q4_K_M"). Of several the only one with ``prefer`` in its name is taken.
 
     Raises:
         ModelChoiceFailed: none, several, or only files that are split into parts.
@@ -60,8 +60,10 @@ def choose_file(repository: str, files: Sequence[HubFile], pattern: str) -> HubF
     else:
         found = [file for file in models if matches(file, pattern) and not _COMPANION.search(file.file_name)]
     whole = [file for file in found if not _SPLIT.search(file.name)]
-    if len(whole) == 1:
-        return whole[0]
+    preferred = [file for file in whole if prefer and prefer.lower() in file.file_name.lower()]
+    for candidates in (whole, preferred):
+        if len(candidates) == 1:
+            return candidates[0]
     names = tuple(sorted(file.name for file in (whole or found or models)))
     kind = "several" if whole else "split" if found else "none"
     raise ModelChoiceFailed(repository, pattern, kind, names)

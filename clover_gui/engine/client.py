@@ -99,10 +99,13 @@ class EngineClient:
         self._passive = False
         self._numbers = itertools.count(1)
         self._open: dict[int, _Inbox] = {}
+        # Requests that the child has not finished, also those that nobody waits for any more.
+        self._pending: set[int] = set()
         self._answers: set[int] = set()
         self._deadlines: dict[int, asyncio.TimerHandle] = {}
         self._unresponsive = False
         self._last_words = ""
+        self._last_log: tuple[str, ...] = ()
         self._info: EngineInfo | None = None
         self._loaded: Loaded | None = None
         self._loading: tuple[int, LoadSettings] | None = None
@@ -130,8 +133,8 @@ class EngineClient:
 
     @property
     def log_lines(self) -> tuple[str, ...]:
-        """The last lines of the child's log, for a report."""
-        return self._child.log_lines if self._child is not None else ()
+        """The last lines of the child's log (of the last one, if there is none now), for a report."""
+        return self._child.log_lines if self._child is not None else self._last_log
 
     # ------------------------------------------------------------------ requests
 
@@ -278,6 +281,7 @@ class EngineClient:
         final = isinstance(event, _FINAL)
         if final:
             self._answers.discard(number)
+            self._pending.discard(number)
             deadline = self._deadlines.pop(number, None)
             if deadline is not None:
                 deadline.cancel()
@@ -326,7 +330,8 @@ class EngineClient:
     def _ended(self, child: Child, code: int) -> None:
         if child is not self._child:
             return
-        log, reason = child.log_lines[-_LOG_LINES:], self._last_words
+        self._last_log = child.log_lines
+        log, reason = self._last_log[-_LOG_LINES:], self._last_words
         self._child = None
         self._loaded = self._info = self._loading = None
         for handle in self._deadlines.values():
@@ -346,6 +351,7 @@ class EngineClient:
         """Everybody who waits for the child gets the error."""
         waiting, self._open = self._open, {}
         self._answers.clear()
+        self._pending.clear()
         for inbox in waiting.values():
             inbox.put_nowait(error)
 
@@ -354,6 +360,7 @@ class EngineClient:
     def _begin(self, number: int) -> _Inbox:
         inbox: _Inbox = asyncio.Queue()
         self._open[number] = inbox
+        self._pending.add(number)
         return inbox
 
     async def _ask(
@@ -385,13 +392,20 @@ class EngineClient:
         if child is None or number in self._deadlines:
             return
         child.send(Cancel(number))
-        loop = asyncio.get_running_loop()
-        self._deadlines[number] = loop.call_later(self._cancel_patience_s, self._lose_patience, child)
+        self._wait_for_end(child, number)
 
-    def _lose_patience(self, child: Child) -> None:
-        if child is self._child:
-            self._unresponsive = True
-            child.kill()
+    def _wait_for_end(self, child: Child, number: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._deadlines[number] = loop.call_later(self._cancel_patience_s, self._lose_patience, child, number)
+
+    def _lose_patience(self, child: Child, number: int) -> None:
+        if child is not self._child:
+            return
+        if min(self._pending, default=number) < number:  # not its turn yet: an older one still runs
+            self._wait_for_end(child, number)
+            return
+        self._unresponsive = True
+        child.kill()
 
     # ------------------------------------------------------------------ state
 

@@ -35,17 +35,24 @@ class DecodeFailed(Exception):
 class _Checkpoint:
     length: int
     state: ctypes.Array[Any]
+    rolling: bool  # only there for a stop while a long prompt is read; replaced by the next one
 
 
 class Session:
     """Tokens and checkpoints of one context."""
 
-    def __init__(self, context: Context, *, recurrent: bool, checkpoint_bytes: int) -> None:
-        """``checkpoint_bytes`` bounds what checkpoints may take; at least two are kept."""
+    def __init__(
+        self, context: Context, *, recurrent: bool, checkpoint_bytes: int, rolling_every_s: float = 0.5
+    ) -> None:
+        """``checkpoint_bytes`` bounds what checkpoints may take; at least two are kept.
+
+        ``rolling_every_s``: while a prompt is read, at most that much work is lost by a stop.
+        """
         self.tokens: list[int] = []
         self._context = context
         self._recurrent = recurrent
         self._budget_bytes = checkpoint_bytes
+        self._rolling_every_s = rolling_every_s
         self._checkpoints: list[_Checkpoint] = []
         self._spare: ctypes.Array[Any] | None = None
         self._piece = _FIRST_PIECE
@@ -92,6 +99,7 @@ class Session:
             DecodeFailed: the engine refused.
         """
         start = len(self.tokens)
+        saved = time.monotonic()
         while len(self.tokens) < len(wanted):
             if stopped():
                 return False
@@ -113,6 +121,9 @@ class Session:
                     self._piece *= 2
             if end == history_length:
                 self._checkpoint()
+            elif end < history_length and time.monotonic() - saved >= self._rolling_every_s:
+                self._checkpoint(rolling=True)
+                saved = time.monotonic()
             progress(end - start)
         return True
 
@@ -154,16 +165,16 @@ class Session:
         else:
             self.clear()
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self, rolling: bool = False) -> None:
         if not self._recurrent:
             return
         length = len(self.tokens)
-        self._drop([point for point in self._checkpoints if point.length >= length])
+        self._drop([point for point in self._checkpoints if point.rolling or point.length >= length])
         state = self._context.save_recurrent(self._spare)
         self._spare = None
         if state is None:
             return
-        self._checkpoints.append(_Checkpoint(length, state))
+        self._checkpoints.append(_Checkpoint(length, state, rolling))
         allowed = max(2, self._budget_bytes // max(len(state), 1))
         self._drop(self._checkpoints[:-allowed])
 

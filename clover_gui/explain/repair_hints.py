@@ -6,7 +6,7 @@ from clover_gui.i18n import _, capped, ngettext, number
 
 
 def finding_text(kind: str, count: int = 1) -> str:
-    """One finding; ``kind`` as in ``patching.findings.FindingKind``, ``count`` the tensors or keys concerned."""
+    """One finding; ``kind`` as in ``patching.findings.FindingKind``, ``count`` the tensors or keys."""
     texts = {
         "architecture": _("It carries a name for this kind of model that the engine does not know."),
         "shared-count-missing": _("The number of shared experts is missing."),

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QLibraryInfo, Qt, QTranslator, QUrl
+from PySide6.QtCore import QEvent, QLibraryInfo, Qt, QTranslator, QUrl
 from PySide6.QtGui import QDesktopServices, QIcon
 from PySide6.QtWidgets import QApplication, QFileDialog
 
@@ -27,6 +27,7 @@ from clover_gui.paths import DataFolder
 from clover_gui.settings import LoadedSettings, Settings
 from clover_gui.ui import loop
 from clover_gui.ui.errors import ErrorReporter
+from clover_gui.ui.garbage import UiThreadCollector
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.settings.settings_dialog import SettingsDialog
 from clover_gui.ui.single_instance import SingleInstance
@@ -58,6 +59,7 @@ class Application:
     """One run of the window."""
 
     def __init__(self, qt: QApplication, model: str, data: DataFolder) -> None:
+        self._collector = UiThreadCollector()
         self._qt = qt
         self._model = model
         self._data = data
@@ -77,6 +79,7 @@ class Application:
         """From the first window to the last word; the exit code."""
         if not self._instance.acquire():
             if self._instance.hand_over():
+                self._collector.end()
                 return 0
             log.warning("another window holds the data folder and does not answer")
         self._reporter.install()
@@ -89,6 +92,9 @@ class Application:
             return loop.run(self._qt, lambda: self._main(driver), self._reporter.report)
         finally:
             self._instance.release()
+            self.window.deleteLater()
+            self._qt.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            self._collector.end()
 
     async def _main(self, driver: Driver | None) -> int:
         closing = asyncio.Event()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.exit_codes import ExitCode
 from tests.cli import terminal
 from tests.kit.scripts import ANSWER_TEXT, THOUGHT_TEXT, TRANSCRIPT_TEXT
 

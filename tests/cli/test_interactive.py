@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from clover_gui.cli.exit_codes import ExitCode
+from clover_gui.exit_codes import ExitCode
 from tests.cli.terminal import Terminal, command
 from tests.kit.scripts import ANSWER_TEXT, THOUGHT_TEXT
 

@@ -28,7 +28,7 @@ def main() -> None:
     fresh = llama.Context(model, tokens=8192, batch=512, threads=1)
     cancellation = Cancellation()
     context.abort_on(cancellation.flag)
-    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=1 << 20)
+    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=1 << 20, rolling_every_s=0.0)
     rng = random.Random(4)
     steps = []
 
@@ -67,6 +67,7 @@ def main() -> None:
 
     # Broken off in the middle of the graph, at other moments each time.
     aborted = 0
+    kept: list[int] = []
     for attempt in range(12):
         longer = edited + words(3000)
         session.reuse(longer)
@@ -85,7 +86,9 @@ def main() -> None:
         cancellation.arm(False)
         aborted += not complete
         assert session.tokens == longer[: len(session.tokens)]
-        short = session.tokens[:600] + words(30)
+        kept.append(len(session.tokens))
+        # Cut back, or go on from what the stop has left.
+        short = session.tokens[: 600 if attempt % 2 else None] + words(30)
         compare(f"after abort {attempt}", read(short, len(short) - 4), len(short))
     started = time.perf_counter()
     state = context.save_recurrent() if model.is_recurrent else None
@@ -94,6 +97,7 @@ def main() -> None:
             {
                 "steps": steps,
                 "aborted": aborted,
+                "kept": kept,
                 "errors": log.lines(4),
                 "checkpoint_bytes": len(state) if state is not None else 0,
                 "save_seconds": time.perf_counter() - started,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -15,7 +16,17 @@ import psutil
 import pytest
 
 from clover_gui.engine.client import EngineClient, EngineState
-from clover_gui.engine.protocol import FAIL_ARCHITECTURE, FAIL_MISSING, LoadProgress, Reading, Sampling, Text
+from clover_gui.engine.launch import engine_command
+from clover_gui.engine.protocol import (
+    FAIL_ARCHITECTURE,
+    FAIL_CANCELLED,
+    FAIL_MEMORY,
+    FAIL_MISSING,
+    LoadProgress,
+    Reading,
+    Sampling,
+    Text,
+)
 from clover_gui.errors import (
     ContextFull,
     EngineDied,
@@ -201,6 +212,28 @@ def test_two_answers_at_once_come_one_after_the_other(scripted_gguf: Path) -> No
     with_client(scenario)
 
 
+def test_giving_up_a_waiting_answer_does_not_hurt_the_running_one(scripted_endless_gguf: Path) -> None:
+    async def scenario(client: EngineClient) -> None:
+        await client.load(settings(scripted_endless_gguf, 8192))
+        answer = Answer()
+
+        async def read() -> None:
+            async for event in client.generate(user("Hi"), sampling=GREEDY, max_tokens=3000):
+                answer.add(event)
+
+        reader = asyncio.create_task(read())
+        await until(lambda: bool(answer.pieces))
+        waiting = asyncio.create_task(ask(client, user("Hello")))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await reader
+        assert (answer.end.reason, answer.end.written) == ("length", 3000)
+        await until(lambda: client.state == EngineState.LOADED)
+        assert client.pid is not None
+
+    with_client(scenario, cancel_patience_s=0.05)
+
+
 def test_another_model_in_mid_answer(scripted_endless_gguf: Path, scripted_gguf: Path) -> None:
     async def scenario(client: EngineClient) -> None:
         await client.load(settings(scripted_endless_gguf, 8192))
@@ -321,6 +354,39 @@ def test_damaged_files_are_refused_with_one_reason(
     assert {name for name, kind in kinds.items() if kind == "corrupt"} >= {
         "html", "magic", "version", "counts-tensors", "counts-keys", "counts-string",
     }  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on memory is set by a Linux shell")
+def test_too_large_a_context_is_out_of_memory(tiny_gguf: Path) -> None:
+    limited = f"ulimit -v 2000000; exec {shlex.join(engine_command())}"
+
+    async def scenario(client: EngineClient) -> None:
+        for context in (20_000_000, 2**31 - 1):
+            with pytest.raises(ModelLoadFailed) as caught:
+                await client.load(settings(tiny_gguf, context))
+            assert caught.value.kind == FAIL_MEMORY
+            assert caught.value.log_lines
+        await client.load(settings(tiny_gguf))
+
+    with_client(scenario, ["sh", "-c", limited])
+
+
+def test_a_load_replaces_another_that_still_runs(tmp_path: Path, scripted_gguf: Path) -> None:
+    large = shutil.copy(scripted_gguf, tmp_path / "large.gguf")
+    os.truncate(large, 6 * 1024**3)
+
+    async def scenario(client: EngineClient) -> None:
+        progress: list[LoadProgress] = []
+        first = asyncio.create_task(client.load(settings(Path(large)), progress.append))
+        await until(lambda: bool(progress))
+        loaded = await client.load(settings(scripted_gguf))
+        with pytest.raises(ModelLoadFailed) as caught:
+            await first
+        assert caught.value.kind == FAIL_CANCELLED
+        assert client.loaded == loaded
+        assert (await ask(client, user("Hi"))).text == THINKING_ANSWER
+
+    with_client(scenario)
 
 
 def test_path_with_other_letters(tmp_path: Path, scripted_gguf: Path) -> None:

@@ -30,10 +30,17 @@ def test_state_equals_a_fresh_evaluation(request: pytest.FixtureRequest, fixture
     steps = {step["step"]: step for step in result["steps"]}
     worst = max(result["steps"], key=lambda step: step["difference"])
     print(f"{fixture}: largest difference of logits {worst['difference']:.2g} ({worst['step']})")
-    print({name: step["read"] for name, step in steps.items()}, result["aborted"], "aborted")
+    print(
+        {name: step["read"] for name, step in steps.items()},
+        result["aborted"],
+        "aborted, kept",
+        result["kept"],
+    )
     assert worst["difference"] < 0.05
     assert all(step["same"] for step in steps.values())
     assert result["aborted"] >= 6
+    # A stop loses no more than the piece that was broken off.
+    assert max(result["kept"]) > 700
     for turn in range(1, 5):
         assert steps[f"turn {turn}"]["read"] <= 40 + 8
         assert steps[f"again {turn}"]["read"] <= 8

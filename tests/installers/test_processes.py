@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -130,12 +131,18 @@ def test_a_lock_is_held_until_the_last_child_of_its_holder_is_gone(tmp_path: Pat
 @pytest.mark.skipif(shutil.which("Xvfb") is None, reason="installers/run.py test brings Xvfb")
 def test_the_virtual_screen_lives_as_long_as_its_block() -> None:
     with virtual_screen() as display:
-        number = int(display.removeprefix(":"))
-        lock = Path(f"/tmp/.X{number}-lock")
-        wait_until(lock.exists)
-        pid = int(lock.read_text())
-        assert is_alive(pid)
-    wait_until(lambda: not is_alive(pid))
+        address = f"/tmp/.X11-unix/X{display.removeprefix(':')}"
+        assert can_connect(address)
+    assert not can_connect(address)
+
+
+def can_connect(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(address)
+        except OSError:
+            return False
+    return True
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a screen")

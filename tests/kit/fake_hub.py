@@ -36,7 +36,8 @@ class Fault:
     ``kind``: "reset" and "close" (connection, after ``after`` bytes of the body), "stall" (says nothing more
     then), "flip" (one bit at the file offset ``after``), "long" (promises ``after`` bytes more than there
     are), "page" (200 and a web page), "login" (redirect to one), "status" (``value``), "ignore-range",
-    "loop" (redirects for ever), "gzip". ``on`` is "file" or "api"; ``retry_after`` goes with a status.
+    "elsewhere" (redirect to ``location``), "loop" (redirects for ever), "gzip". ``on`` is "file" or "api";
+    ``retry_after`` and ``error_code`` go with a status.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Fault:
     on: str = "file"
     retry_after: str = ""
     error_code: str = ""
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if path == "/login":
             return self._page()
         on = "api" if path.startswith("/api/") else "file"
-        if (fault := hub.take_fault(on, "status", "page", "login", "loop")) is not None:
+        if (fault := hub.take_fault(on, "status", "page", "login", "loop", "elsewhere")) is not None:
             return self._refuse(fault)
         if hub.token and self.headers.get("Authorization") != f"Bearer {hub.token}":
             code = "GatedRepo" if hub.gated else "RepoNotFound"
@@ -248,9 +250,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _refuse(self, fault: Fault) -> None:
         if fault.kind == "page":
             return self._page()
-        if fault.kind in ("login", "loop"):
-            location = f"{self.server.hub.endpoint}/login" if fault.kind == "login" else self.path
-            return self._empty(302, {"Location": location})
+        if fault.kind in ("login", "loop", "elsewhere"):
+            places = {"login": f"{self.server.hub.endpoint}/login", "loop": self.path}
+            return self._empty(302, {"Location": places.get(fault.kind, fault.location)})
         headers = {"Retry-After": fault.retry_after} if fault.retry_after else {}
         if fault.error_code:
             headers["X-Error-Code"] = fault.error_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 
@@ -54,3 +55,14 @@ def make_theme(qapp: QApplication) -> Callable[[Mode], Theme]:
 def theme(make_theme: Callable[[Mode], Theme]) -> Theme:
     """The light look, applied to the application."""
     return make_theme(Mode.LIGHT)
+
+
+@pytest.fixture(autouse=True)
+def collect_in_this_thread() -> Iterator[None]:
+    """Qt objects in cycles are collected here, never by a worker thread of a later test (see ui/garbage.py)."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    yield
+    gc.collect()
+    if was_enabled:
+        gc.enable()

@@ -52,7 +52,16 @@ def test_code_in_a_list_is_code_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["", "x", "\ta\n\n\n  b  \n", "`` ```\n```python", "a\n\n", "~~~\n`", "no end 😀\r\n", "    deep\n\t\ttabs"],
+    [
+        "",
+        "x",
+        "\ta\n\n\n  b  \n",
+        "`` ```\n```python",
+        "a\n\n",
+        "~~~\n`",
+        "no end 😀\r\n",
+        "    deep\n\t\ttabs",
+    ],
 )
 def test_code_is_kept_byte_for_byte(body: str) -> None:
     fence = "````"

@@ -176,7 +176,9 @@ def test_stop_works_while_the_prompt_is_read(drive, tiny_gguf: Path) -> None:
         messages = await workspace.store.messages(workspace.chat.chat.id)
         assert messages[0].text.startswith("word word")
         await ask(window, workspace, "short")
-        await until(lambda: not workspace.chat.answering or last_view(window).text(), "the next one is answered")
+        await until(
+            lambda: not workspace.chat.answering or last_view(window).text(), "the next one is answered"
+        )
         workspace.chat.stop()
         await answered(workspace)
 
@@ -257,9 +259,13 @@ def test_closing_in_mid_answer_keeps_it(drive, data: DataFolder, scripted_endles
         ("counts-tensors", "contradicts itself"),
     ],
 )
-def test_a_damaged_file_gives_one_sentence(drive, damaged_ggufs: dict[str, Path], damage: str, words: str) -> None:
+def test_a_damaged_file_gives_one_sentence(
+    drive, damaged_ggufs: dict[str, Path], damage: str, words: str
+) -> None:
     async def script(window: MainWindow, workspace: Workspace) -> None:
-        await until(lambda: workspace.setup.path is not None or workspace.setup.can_start, "the page is filled")
+        await until(
+            lambda: workspace.setup.path is not None or workspace.setup.can_start, "the page is filled"
+        )
         workspace.open_file(damaged_ggufs[damage])
         await until(lambda: window.setup_page.notice.isVisible(), "the reason is shown")
         text = window.setup_page.notice.label.text()

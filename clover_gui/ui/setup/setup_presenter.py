@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -53,6 +53,9 @@ from clover_gui.ui.setup.model_card import ModelChoice
 from clover_gui.ui.setup.setup_page import SetupPage
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
+
+
+Work = Callable[[], Awaitable[None]]
 
 
 class SetupPresenter(QObject):
@@ -106,7 +109,7 @@ class SetupPresenter(QObject):
 
     def look(self, preferred: Path | None) -> None:
         """Look for models, then at machine and engine, and plan ``preferred`` or the first that is here."""
-        self._run(self._look(preferred), busy=False)
+        self._run(lambda: self._look(preferred), busy=False)
 
     def look_again(self) -> None:
         self.look(self._path)
@@ -114,21 +117,21 @@ class SetupPresenter(QObject):
     def choose(self, path: Path) -> None:
         """Choose a model file and see how it fits. Also for a file of one's own."""
         self._path = path
-        self._run(self._plan(path), busy=False)
+        self._run(lambda: self._plan(path), busy=False)
 
     def open_own_file(self, path: Path) -> None:
         """Add a file that is not in any known place, and choose it."""
         if path not in self._own_files:
             self._own_files.append(path)
         self._path = path
-        self._run(self._look(path), busy=False)
+        self._run(lambda: self._look(path), busy=False)
 
     def start(self, path: Path | None = None) -> None:
         """Load the chosen model (or this one)."""
         chosen = path or self._path
         if chosen is not None:
             self._path = chosen
-            self._run(self._load(chosen), busy=True)
+            self._run(lambda: self._load(chosen), busy=True)
 
     def cancel(self) -> None:
         """Stop a load or the building of the engine."""
@@ -143,7 +146,7 @@ class SetupPresenter(QObject):
 
     # ------------------------------------------------------------ the work
 
-    def _run(self, work: object, *, busy: bool) -> None:
+    def _run(self, work: Work, *, busy: bool) -> None:
         previous = self._work
         self._can_start = False
 
@@ -154,7 +157,7 @@ class SetupPresenter(QObject):
             self._page.notice.hide()
             self._page.set_busy(busy, can_start=False)
             try:
-                await work  # type: ignore[misc]
+                await work()
             except CloverError as error:
                 self._show_failure(error)
             except asyncio.CancelledError:
@@ -213,17 +216,17 @@ class SetupPresenter(QObject):
         await self._with_engine(load)
         self._can_start = True
 
-    async def _with_engine(self, work: Callable[[], object]) -> None:
+    async def _with_engine(self, work: Work) -> None:
         """Do the work; where the engine is missing, bring it here first (once)."""
         try:
-            await work()  # type: ignore[misc]
+            await work()
         except EngineMissing as error:
             if installer() is None:
                 raise
             self._show_engine(error)
             await self._install()
             await self._engine.close()
-            await work()  # type: ignore[misc]
+            await work()
 
     async def _install(self) -> None:
         self._page.set_busy(True, can_start=False)

@@ -5,6 +5,7 @@ CommonMark with tables, strikethrough, task lists and bare links; HTML off.
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping, Sequence
 from functools import cache
 from typing import Any
@@ -18,6 +19,11 @@ from markdown_it.utils import OptionsDict
 from clover_gui.i18n import _, capped
 from clover_gui.ui.widgets.markdown import References, is_openable, place_of
 
+# Line breaks around paragraphs would become spaces at their ends. Preformatted text has no tags inside.
+_BLOCKS = r"p|h\d|ul|ol|li|blockquote|table|thead|tbody|tr|th|td"
+_BEFORE_TAG = re.compile(rf"\n(?=</?(?:{_BLOCKS})\b|<pre>|<hr)")
+_AFTER_TAG = re.compile(rf"(</?(?:{_BLOCKS})\b[^>]*>|</pre>|<hr />)\n")
+
 Env = MutableMapping[str, Any]
 
 
@@ -30,7 +36,8 @@ def render(source: str, references: References) -> str:
     env: Env = {"references": references}
     tokens = parser.parse(source, env)
     _prepare(tokens)
-    return str(parser.renderer.render(tokens, parser.options, env))
+    html = str(parser.renderer.render(tokens, parser.options, env))
+    return _AFTER_TAG.sub(r"\1", _BEFORE_TAG.sub("", html))
 
 
 def _base(renderer: type[RendererHTML]) -> MarkdownIt:

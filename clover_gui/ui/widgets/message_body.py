@@ -9,10 +9,10 @@ Must not know: who wrote the message, where it stands.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QTextCursor
@@ -96,7 +96,7 @@ class MessageBody(QWidget):
         self._source.append(text)
         self._unfed += text
         self._settled = False
-        self._schedule(self._next_update - time.perf_counter())
+        self._schedule(self.next_update_in_s)
 
     def finish(self) -> None:
         """No more text comes. ``settled`` follows, at once or when the work is done."""
@@ -120,6 +120,11 @@ class MessageBody(QWidget):
     def is_settled(self) -> bool:
         """Whether everything that was given is drawn in its final form (or nothing was given)."""
         return self._settled
+
+    @property
+    def next_update_in_s(self) -> float:
+        """How long newly come text waits at least until it is drawn."""
+        return max(0.0, self._next_update - perf_counter())
 
     def parts(self) -> list[Part]:
         """Blocks and their widgets from top to bottom, the unfinished one last."""
@@ -168,10 +173,10 @@ class MessageBody(QWidget):
             self._timer.start(max(0, round(pause_s * 1000)))
 
     def _work(self) -> None:
-        started = time.perf_counter()
+        started = perf_counter()
         height = self.height()
         self._changed_from = len(self._parts)
-        while not self._settled and time.perf_counter() - started < SLICE_S:
+        while not self._settled and perf_counter() - started < SLICE_S:
             if self._queue:
                 self._freeze(self._queue.popleft())
             elif self._unfed:
@@ -187,7 +192,7 @@ class MessageBody(QWidget):
         if not self._finished and not behind:
             self._draw_open()
         self._lay_out(self._changed_from)
-        now = time.perf_counter()
+        now = perf_counter()
         self._next_update = now + max(SHORTEST_PAUSE_S, COST_FACTOR * (now - started))
         if behind or (self._finished and not self._settled):
             self._schedule(0)
@@ -330,7 +335,8 @@ class MessageBody(QWidget):
             widget.move(part.block.level * self._style.list_indent, y)
             if isinstance(widget, CodeBlock):
                 widget.follow_viewport(self._viewport_top - y)
-            widget.show()
+            if widget.isHidden():
+                widget.show()
             y, above = y + height, True
         self.resize(self._width, y)
 
