@@ -14,10 +14,14 @@ from clover_gui.engine.protocol import (
 from clover_gui.errors import (
     ContextFull,
     DataFolderError,
+    DestinationNotWritable,
     DoesNotFitError,
+    DownloadError,
+    DownloadStopped,
     EngineError,
     ModelFileError,
     ModelLoadFailed,
+    NotEnoughSpace,
 )
 from clover_gui.i18n import _
 
@@ -34,6 +38,8 @@ class ExitCode(IntEnum):
     DOES_NOT_FIT = 6  # too little memory for the model
     DATA_FOLDER = 7  # the data folder cannot be used
     CONTEXT_FULL = 8  # the chat does not fit into the context
+    DOWNLOAD = 9  # the model could not be brought from the hub
+    NO_ROOM = 10  # too little disk space for a download, or no right to write there
     INTERRUPTED = 130  # Ctrl+C
     BROKEN_PIPE = 141  # whoever read our output has closed it
 
@@ -50,6 +56,9 @@ def exit_code_for(error: BaseException) -> ExitCode:
         (ContextFull, ExitCode.CONTEXT_FULL),
         (EngineError, ExitCode.ENGINE),
         (DataFolderError, ExitCode.DATA_FOLDER),
+        ((NotEnoughSpace, DestinationNotWritable), ExitCode.NO_ROOM),
+        (DownloadStopped, ExitCode.INTERRUPTED),
+        (DownloadError, ExitCode.DOWNLOAD),
         (KeyboardInterrupt, ExitCode.INTERRUPTED),
         (BrokenPipeError, ExitCode.BROKEN_PIPE),
     ):
@@ -70,6 +79,8 @@ def exit_codes_text() -> str:
         ExitCode.DOES_NOT_FIT: _("too little memory for the model"),
         ExitCode.DATA_FOLDER: _("the data folder cannot be used"),
         ExitCode.CONTEXT_FULL: _("the chat is too long for the context"),
+        ExitCode.DOWNLOAD: _("the model could not be downloaded"),
+        ExitCode.NO_ROOM: _("no room or no right to write on the disk"),
         ExitCode.INTERRUPTED: _("interrupted with Ctrl+C"),
         ExitCode.BROKEN_PIPE: _("the reader of the output has closed it"),
     }

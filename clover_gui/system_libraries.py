@@ -16,9 +16,6 @@ from pathlib import Path
 
 OS_RELEASE = Path("/etc/os-release")
 
-EXIT_CODE = 4
-"""Exit code of a start that ended because the system lacks libraries or packages."""
-
 
 @dataclass(frozen=True, slots=True)
 class SystemPart:

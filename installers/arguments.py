@@ -24,8 +24,9 @@ and the listed system packages is touched.
   --smoke-test   open the window, load, ask, save a picture; on a virtual screen where there is none
   --help         this text, and that of the program once it is set up
 
-Exit codes: 0 done; 1 a step of set-up or a test failed; 2 wrong arguments; 3 there is no screen; 4 system
-packages are missing and could not be installed; 5 this Python is too old; else the program's own.
+Exit codes: 0 done; 1 a check or a test failed; 2 wrong arguments; 3 there is no screen, or packages of the
+system are missing and could not be installed; 5 the engine could not be set up; 9 another step of set-up
+failed, or this Python is too old; else the program's own.
 """
 
 

@@ -9,11 +9,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 TAIL_LINES = 20
+_GRACE_S = 1.5
 
 
 class ChildFailed(Exception):
@@ -82,9 +84,24 @@ def end(child: subprocess.Popen[str]) -> None:
     """End a child started here together with everything that it started."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/T", "/F", "/PID", str(child.pid)], capture_output=True, check=False)
-    else:
+        child.wait()
+        return
+    # Politely first: ninja runs its compilers in groups of their own, and passes only this signal on to them.
+    for number in (signal.SIGTERM, signal.SIGKILL):
         try:
-            os.killpg(child.pid, signal.SIGKILL)
+            os.killpg(child.pid, number)
         except ProcessLookupError:
-            pass
+            break
+        limit = time.monotonic() + _GRACE_S
+        while _group_exists(child) and time.monotonic() < limit:
+            time.sleep(0.02)
     child.wait()
+
+
+def _group_exists(child: subprocess.Popen[str]) -> bool:
+    child.poll()  # a dead child counts as a member of its group until it is waited for
+    try:
+        os.killpg(child.pid, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True

@@ -11,7 +11,7 @@ error; everything else is in start.py.
 import sys
 
 OLDEST = (3, 11)
-EXIT_PYTHON = 5
+EXIT_SET_UP = 9
 
 
 def python_complaint(version: "tuple[int, ...]", executable: str) -> str:
@@ -30,7 +30,7 @@ def main() -> int:
     complaint = python_complaint(tuple(sys.version_info[:3]), sys.executable)
     if complaint:
         sys.stderr.write(complaint + "\n")
-        return EXIT_PYTHON
+        return EXIT_SET_UP
     import os.path
 
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120

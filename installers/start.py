@@ -11,7 +11,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from clover_gui import system_libraries
 from installers import arguments, backend, checks, engine, locks, packages, places, wheel
 from installers.arguments import Invocation, Kind
 from installers.console import Console
@@ -19,8 +18,11 @@ from installers.environment import DEMO, PROGRAM, TESTS, Environment
 from installers.events import SetUpError, plain_duration
 from installers.screen import virtual_screen
 
-EXIT_FAILED = 1
+# Where the program has a code for the same thing it is the same number (clover_gui/cli/exit_codes.py).
 EXIT_NO_SCREEN = 3
+EXIT_PACKAGES_MISSING = 3
+EXIT_NO_ENGINE = 5
+EXIT_SET_UP = 9
 EXIT_INTERRUPTED = 130
 
 NO_SCREEN = (
@@ -48,15 +50,15 @@ def main(words: Sequence[str]) -> int:
         set_up(invocation, environment, console)
     except packages.PackagesMissing as error:
         tell(error, console)
-        return system_libraries.EXIT_CODE
+        return EXIT_PACKAGES_MISSING
     except SetUpError as error:
         tell(error, console)
-        return EXIT_FAILED
+        return EXIT_SET_UP
     except EngineFailed:
-        return EXIT_FAILED
+        return EXIT_NO_ENGINE
     except OSError as error:
         console.say(f"Set-up failed: {error}.")
-        return EXIT_FAILED
+        return EXIT_SET_UP
     except KeyboardInterrupt:
         console.say("Set-up was interrupted. The next start takes it up again.")
         return EXIT_INTERRUPTED
@@ -114,7 +116,7 @@ def start(invocation: Invocation, environment: Environment, console: Console) ->
                 return _run(command, {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"})
         except SetUpError as error:
             tell(error, console)
-            return EXIT_FAILED
+            return EXIT_SET_UP
     if sys.platform != "win32":
         # Not one process more than needed, and signals reach the program itself.
         os.execv(command[0], command)

@@ -22,10 +22,16 @@ class Control:
         self._changed = threading.Condition()
         self._wish = Wish.RUN
         self._wake: Callable[[], None] | None = None
+        self._changes = 0
 
     @property
     def wish(self) -> Wish:
         return self._wish
+
+    @property
+    def changes(self) -> int:
+        """How often the person has wished something: to be given to ``wait``."""
+        return self._changes
 
     def pause(self) -> None:
         """Stop the transfer and keep everything ready to go on."""
@@ -50,11 +56,10 @@ class Control:
         if calls_now is not None:
             calls_now()
 
-    def wait(self, seconds: float) -> None:
-        """Sleep, but no longer than until the next change; not at all while the wish is not RUN."""
+    def wait(self, seconds: float, since: int) -> None:
+        """Sleep, but not past a wish that came after ``changes`` was ``since``, and only while it is RUN."""
         with self._changed:
-            if self._wish is Wish.RUN:
-                self._changed.wait(seconds)
+            self._changed.wait_for(lambda: self._changes != since or self._wish is not Wish.RUN, seconds)
 
     def wait_while_paused(self) -> None:
         """Come back when the wish is RUN or STOP."""
@@ -66,6 +71,7 @@ class Control:
             if self._wish is Wish.STOP:
                 return
             self._wish = wish
+            self._changes += 1
             wake = self._wake if wish is not Wish.RUN else None
             self._changed.notify_all()
         if wake is not None:

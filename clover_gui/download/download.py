@@ -79,7 +79,8 @@ class Download:
                 in_loop(lambda: None if result.done() else result.set_result(downloaded))
 
         # A daemon, and not from the loop's pool: the end of the program never waits for a server.
-        threading.Thread(target=work, name="download", daemon=True).start()
+        thread = threading.Thread(target=work, name="download", daemon=True)
+        thread.start()
         try:
             return await asyncio.shield(result)
         except asyncio.CancelledError:
@@ -87,6 +88,8 @@ class Download:
             await asyncio.wait([result])
             result.exception()  # it is DownloadStopped; looked at, so that nothing warns of it
             raise
+        finally:
+            thread.join()  # it has given its result: nothing is left for it to do
 
     def _tell(self, status: Status) -> None:
         self._status = status

@@ -54,8 +54,9 @@ class Retries:
         silent_s = time.monotonic() - self._last_byte_at
         if silent_s + wait_s > self._policy.give_up_after_s:
             raise error
+        since = self._control.changes
         self._tell(error, wait_s)
-        self._control.wait(wait_s)
+        self._control.wait(wait_s, since)
 
 
 def _passes(error: DownloadError) -> bool:

@@ -198,6 +198,7 @@ class Transfer:
         folder = self._part.path.parent
         total = self._source.size_bytes
         while True:
+            since = self._control.changes
             needed = total - self._part.position + self._policy.margin_bytes(total)
             missing = needed - self._free_bytes(folder)
             # A quota can forbid what the disk has room for: then only trying tells.
@@ -207,7 +208,7 @@ class Transfer:
                 total,
                 missing_bytes=missing if missing > 0 else total - self._part.position,
             )
-            self._control.wait(self._policy.space_poll_s)
+            self._control.wait(self._policy.space_poll_s, since)
             self._heed_wish()
             if self._free_bytes(folder) >= needed:
                 return

@@ -7,7 +7,6 @@ under plain asyncio and under qasync. All methods belong to the event loop's thr
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TypeVar
@@ -43,6 +42,7 @@ from clover_gui.engine.protocol import (
     Unload,
     Unloaded,
 )
+from clover_gui.engine.requests import Requests
 from clover_gui.errors import (
     EngineDied,
     EngineError,
@@ -57,8 +57,6 @@ CANCEL_PATIENCE_S = 3.0
 # Lines of the child's log that an error carries.
 _LOG_LINES = 20
 _Answer = TypeVar("_Answer", EngineInfo, Loaded, DryRunResult, Unloaded)
-_Inbox = asyncio.Queue[Event | EngineError]
-_FINAL = (EngineInfo, Loaded, DryRunResult, Finished, Unloaded, Failed)
 
 
 class EngineState(StrEnum):
@@ -92,17 +90,11 @@ class EngineClient:
         self._command = list(command) if command is not None else engine_command()
         self._environment = dict(environment or {})
         self._start_timeout_s = start_timeout_s
-        self._cancel_patience_s = cancel_patience_s
+        self._requests = Requests(cancel_patience_s, send=self._send, lose_patience=self._lose_patience)
         self._state = EngineState.STOPPED
         self._child: Child | None = None
         self._ready: asyncio.Future[Ready] | None = None
         self._passive = False
-        self._numbers = itertools.count(1)
-        self._open: dict[int, _Inbox] = {}
-        # Requests that the child has not finished, also those that nobody waits for any more.
-        self._pending: set[int] = set()
-        self._answers: set[int] = set()
-        self._deadlines: dict[int, asyncio.TimerHandle] = {}
         self._unresponsive = False
         self._last_words = ""
         self._last_log: tuple[str, ...] = ()
@@ -141,7 +133,7 @@ class EngineClient:
     async def describe(self) -> EngineInfo:
         child = await self._running()
         if self._info is None:
-            self._info = await self._ask(child, Describe(next(self._numbers)), EngineInfo)
+            self._info = await self._ask(child, Describe(self._requests.number()), EngineInfo)
         return self._info
 
     async def dry_run(self, settings: LoadSettings) -> tuple[BufferBytes, ...]:
@@ -152,7 +144,7 @@ class EngineClient:
         """
         child = await self._running()
         try:
-            result = await self._ask(child, DryRun(next(self._numbers), settings), DryRunResult)
+            result = await self._ask(child, DryRun(self._requests.number(), settings), DryRunResult)
         except _RequestRefused as refused:
             raise load_error(settings, refused.failed) from refused
         return tuple(result.buffers)
@@ -162,7 +154,7 @@ class EngineClient:
     ) -> Loaded:
         self._stop_work()
         child = await self._running(passive=settings.threads >= physical_cores())
-        number = next(self._numbers)
+        number = self._requests.number()
         self._loading, self._loaded = (number, settings), None
         self._settle()
         try:
@@ -184,10 +176,9 @@ class EngineClient:
         child = self._child
         if child is None or self._loaded is None:
             raise ModelNotLoaded("no model is loaded")
-        request = Generate(next(self._numbers), messages, thinking, sampling or Sampling(), max_tokens)
-        inbox = self._begin(request.id)
-        self._answers.add(request.id)
-        self._set_state(EngineState.GENERATING)
+        request = Generate(self._requests.number(), messages, thinking, sampling or Sampling(), max_tokens)
+        inbox = self._requests.begin(request.id, answer=True)
+        self._settle()
         child.send(request)
         try:
             while True:
@@ -201,28 +192,26 @@ class EngineClient:
                 if isinstance(event, Finished):
                     return
         finally:
-            if request.id in self._answers:  # left before its end
-                self._cancel_request(request.id)
+            self._requests.leave(request.id)
 
     async def cancel(self) -> None:
-        for number in list(self._answers):
-            self._cancel_request(number)
+        self._requests.cancel_answers()
 
     async def unload(self) -> None:
         self._stop_work()
         self._loaded = None
         if self._child is not None:
-            await self._ask(self._child, Unload(next(self._numbers)), Unloaded)
+            await self._ask(self._child, Unload(self._requests.number()), Unloaded)
 
     async def close(self) -> None:
         child, self._child = self._child, None
         self._loaded = self._info = self._loading = None
-        for handle in self._deadlines.values():
-            handle.cancel()
-        self._deadlines.clear()
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_exception(EngineStartFailed("the engine was closed"))
+        self._requests.release(EngineDied(None, "the engine was closed"))
         if child is not None:
+            self._last_log = child.log_lines
             await child.close()
-        self._release(EngineDied(None, "the engine was closed"))
         self._set_state(EngineState.STOPPED)
 
     # ------------------------------------------------------------------ the child's life
@@ -273,49 +262,36 @@ class EngineClient:
             return
         if isinstance(event, Ready):
             self._became_ready(child, event)
-            return
-        if isinstance(event, Fatal):
+        elif isinstance(event, Fatal):
             self._last_words = event.reason
-            return
-        number: int = event.id
-        final = isinstance(event, _FINAL)
-        if final:
-            self._answers.discard(number)
-            self._pending.discard(number)
-            deadline = self._deadlines.pop(number, None)
-            if deadline is not None:
-                deadline.cancel()
+        elif isinstance(event, (Loaded, Failed)):
             self._finish_load(child, event)
-        inbox = self._open.pop(number, None) if final else self._open.get(number)
-        if inbox is not None:
-            inbox.put_nowait(event)
-        if final:
+        if self._requests.deliver(event):
             self._settle()
 
-    def _finish_load(self, child: Child, event: Event) -> None:
+    def _finish_load(self, child: Child, event: Loaded | Failed) -> None:
         number, settings = self._loading or (0, None)
-        if isinstance(event, (Loaded, Failed)) and event.id == number:
+        if event.id == number:
             self._loading = None
             if isinstance(event, Loaded):
                 self._loaded, self._last_settings = event, settings
         elif isinstance(event, Loaded):  # given up, and finished all the same
-            child.send(Unload(next(self._numbers)))
+            child.send(Unload(self._requests.number()))
 
     def _stop_work(self) -> None:
         """What runs now is not wanted any more: answers, and a load that another one replaces."""
-        for number in list(self._answers):
-            self._cancel_request(number)
+        self._requests.cancel_answers()
         if self._loading is not None:
-            self._cancel_request(self._loading[0])
+            self._requests.cancel(self._loading[0])
 
     def _give_up_load(self, number: int) -> None:
         if self._loading is not None and self._loading[0] == number:
             self._loading = None
-            self._cancel_request(number)
+            self._requests.cancel(number)
         elif self._loaded is not None and self._loaded.id == number and self._child is not None:
             # It was complete, but whoever asked for it has not seen it.
             self._loaded = None
-            self._child.send(Unload(next(self._numbers)))
+            self._child.send(Unload(self._requests.number()))
         self._settle()
 
     def _became_ready(self, child: Child, ready: Ready) -> None:
@@ -334,9 +310,6 @@ class EngineClient:
         log, reason = self._last_log[-_LOG_LINES:], self._last_words
         self._child = None
         self._loaded = self._info = self._loading = None
-        for handle in self._deadlines.values():
-            handle.cancel()
-        self._deadlines.clear()
         if self._ready is not None and not self._ready.done():
             missing = code in (EXIT_ENGINE_MISSING, EXIT_ENGINE_UNSUPPORTED)
             kind = EngineMissing if missing else EngineStartFailed
@@ -345,23 +318,9 @@ class EngineClient:
         if self._unresponsive:
             error = EngineUnresponsive("it did not stop when it was asked to, and was ended", log)
         self._set_state(EngineState.DIED)
-        self._release(error)
-
-    def _release(self, error: EngineError) -> None:
-        """Everybody who waits for the child gets the error."""
-        waiting, self._open = self._open, {}
-        self._answers.clear()
-        self._pending.clear()
-        for inbox in waiting.values():
-            inbox.put_nowait(error)
+        self._requests.release(error)
 
     # ------------------------------------------------------------------ asking
-
-    def _begin(self, number: int) -> _Inbox:
-        inbox: _Inbox = asyncio.Queue()
-        self._open[number] = inbox
-        self._pending.add(number)
-        return inbox
 
     async def _ask(
         self,
@@ -370,7 +329,7 @@ class EngineClient:
         expected: type[_Answer],
         progress: Callable[[LoadProgress], None] | None = None,
     ) -> _Answer:
-        inbox = self._begin(request.id)
+        inbox = self._requests.begin(request.id)
         child.send(request)
         try:
             while True:
@@ -384,28 +343,16 @@ class EngineClient:
                 if isinstance(event, LoadProgress) and progress is not None:
                     progress(event)
         finally:
-            self._open.pop(request.id, None)
+            self._requests.leave(request.id)
 
-    def _cancel_request(self, number: int) -> None:
-        """The ladder: ask it to stop, and end the child if it has not stopped in time."""
-        child = self._child
-        if child is None or number in self._deadlines:
-            return
-        child.send(Cancel(number))
-        self._wait_for_end(child, number)
+    def _send(self, message: Cancel) -> None:
+        if self._child is not None:
+            self._child.send(message)
 
-    def _wait_for_end(self, child: Child, number: int) -> None:
-        loop = asyncio.get_running_loop()
-        self._deadlines[number] = loop.call_later(self._cancel_patience_s, self._lose_patience, child, number)
-
-    def _lose_patience(self, child: Child, number: int) -> None:
-        if child is not self._child:
-            return
-        if min(self._pending, default=number) < number:  # not its turn yet: an older one still runs
-            self._wait_for_end(child, number)
-            return
-        self._unresponsive = True
-        child.kill()
+    def _lose_patience(self) -> None:
+        if self._child is not None:
+            self._unresponsive = True
+            self._child.kill()
 
     # ------------------------------------------------------------------ state
 
@@ -415,7 +362,7 @@ class EngineClient:
             return
         if self._loading:
             self._set_state(EngineState.LOADING)
-        elif self._answers:
+        elif self._requests.answering:
             self._set_state(EngineState.GENERATING)
         else:
             self._set_state(EngineState.LOADED if self._loaded else EngineState.READY)

@@ -8,7 +8,6 @@ Runs in the engine child only; knows nothing of the protocol, of templates and o
 from __future__ import annotations
 
 import ctypes
-import importlib
 import importlib.metadata
 import importlib.util
 import re
@@ -87,7 +86,7 @@ def import_binding() -> Binding:
             package.__path__ = list(spec.submodule_search_locations)
             package.__spec__ = spec
             sys.modules["llama_cpp"] = package
-        binding = importlib.import_module("llama_cpp.llama_cpp")
+        from llama_cpp import llama_cpp as binding
     except (ImportError, OSError, RuntimeError, AttributeError) as error:
         raise LibraryMissing(f"{type(error).__name__}: {error}") from error
     _check(binding)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QLibraryInfo, Qt, QTranslator, QUrl
 from PySide6.QtGui import QDesktopServices, QIcon
@@ -20,7 +21,6 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from clover_gui import i18n, resources
 from clover_gui import settings as settings_file
 from clover_gui.errors import DataFolderError
-from clover_gui.explain import explain
 from clover_gui.i18n import _
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
@@ -34,12 +34,14 @@ from clover_gui.ui.single_instance import SingleInstance
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.theme import Mode, Theme
 from clover_gui.ui.widgets.notice_bar import NoticeKind
-from clover_gui.ui.workspace import Workspace
+
+if TYPE_CHECKING:
+    from clover_gui.ui.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
 
-Driver = Callable[[MainWindow, Workspace], Awaitable[int]]
+Driver = Callable[[MainWindow, "Workspace"], Awaitable[int]]
 """What runs the window instead of a person; its result is the exit code."""
 
 
@@ -100,6 +102,9 @@ class Application:
         closing = asyncio.Event()
         self.window.close_requested.connect(closing.set)
         await self._first_picture()
+        # Only now: what the first picture does not need would delay it by a third.
+        from clover_gui.ui.workspace import Workspace
+
         self.workspace = Workspace(
             self.window, self._theme, self._tasks, self._data, lambda: self._settings, self._change_settings
         )
@@ -140,8 +145,7 @@ class Application:
 
     def _say_problems(self) -> None:
         if self._folder_problem is not None:
-            words = explain(self._folder_problem)
-            text = f"{words.sentence} {words.next_step}"
+            text = _words(self._folder_problem)
         elif self._loaded_settings.problems:
             text = _("Some settings could not be read and were set back to their defaults.")
         else:
@@ -169,8 +173,8 @@ class Application:
             self._say_not_saved(error)
 
     def _say_not_saved(self, error: OSError) -> None:
-        words = explain(DataFolderError(self._data.root, error.strerror or str(error)))
-        self.window.chat_page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.WARNING)
+        text = _words(DataFolderError(self._data.root, error.strerror or str(error)))
+        self.window.chat_page.notice.show_notice(text, NoticeKind.WARNING)
 
     def _open_settings(self) -> None:
         dialog = SettingsDialog(self._settings, self._data.root, self.window)
@@ -193,6 +197,13 @@ class Application:
         folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
         if self._translator.load(f"qtbase_{i18n.current_language()}", folder):
             self._qt.installTranslator(self._translator)
+
+
+def _words(error: DataFolderError) -> str:
+    from clover_gui.explain import explain
+
+    words = explain(error)
+    return f"{words.sentence} {words.next_step}"
 
 
 def _folder_problem(data: DataFolder) -> DataFolderError | None:

@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal, qVersion
 from PySide6.QtGui import QGuiApplication
@@ -21,8 +22,10 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 
 from clover_gui import __version__
 from clover_gui.errors import CloverError
-from clover_gui.explain import Explanation, explain
 from clover_gui.i18n import _
+
+if TYPE_CHECKING:
+    from clover_gui.explain import Explanation
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +75,8 @@ class ErrorReporter(QObject):
     def _show(self, error: BaseException) -> None:
         if self._dialog is not None:
             return
+        from clover_gui.explain import explain  # not needed for the first picture
+
         explanation = explain(error) if isinstance(error, CloverError) else unexpected(error)
         box = QMessageBox(self._window)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -109,6 +114,8 @@ class ErrorReporter(QObject):
 
 def unexpected(error: BaseException) -> Explanation:
     """Words for an error that nobody foresaw."""
+    from clover_gui.explain import Explanation
+
     return Explanation(
         title=_("Unexpected error"),
         sentence=_("Something in this program went wrong: {kind}.").format(kind=type(error).__name__),

@@ -34,7 +34,8 @@ class Fault:
     """One misbehaviour, used up after ``times`` requests.
 
     ``kind``: "reset" and "close" (connection, after ``after`` bytes of the body), "stall" (says nothing more
-    then), "flip" (one bit at the file offset ``after``), "long" (promises ``after`` bytes more than there
+    then), "flip" (one bit at the file offset ``after``,
+    when that is sent), "long" (promises ``after`` bytes more than there
     are), "page" (200 and a web page), "login" (redirect to one), "status" (``value``), "ignore-range",
     "elsewhere" (redirect to ``location``), "loop" (redirects for ever), "gzip". ``on`` is "file" or "api";
     ``retry_after`` and ``error_code`` go with a status.
@@ -134,6 +135,17 @@ class FakeHub:
                 fault.times -= 1
                 return fault
         return None
+
+    def take_flips(self, first: int, end: int) -> list[int]:
+        """The offsets of all ordered flips within a range that is about to be sent; counts them down."""
+        found = [
+            fault
+            for fault in self.faults
+            if fault.kind == "flip" and fault.times > 0 and first <= fault.after < end
+        ]
+        for fault in found:
+            fault.times -= 1
+        return [fault.after for fault in found]
 
     def file_requests(self) -> list[Asked]:
         """The requests for bytes of files, in order."""
@@ -325,20 +337,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _body(self, path: Path, first: int, end: int) -> None:
         hub = self.server.hub
         fault = hub.take_fault("file", "reset", "close", "stall")
-        flip = hub.take_fault("file", "flip")
         stop_at = min(end, first + fault.after) if fault else end
+        flips = hub.take_flips(first, stop_at)
         position = first
         try:
             with path.open("rb") as file:
                 while position < stop_at and not hub.stop.is_set():
                     count = min(stop_at - position, _PIECE if not hub.rate else max(1, hub.rate // 50))
-                    if flip is None and not hub.rate:
+                    if not flips and not hub.rate:
                         count = self.connection.sendfile(file, position, stop_at - position)
                     else:
                         file.seek(position)
                         data = bytearray(file.read(count))
-                        if flip is not None and position <= flip.after < position + count:
-                            data[flip.after - position] ^= 1
+                        for offset in flips:
+                            if position <= offset < position + count:
+                                data[offset - position] ^= 1
                         self.connection.sendall(data)
                     position += count
                     self._asked.sent[0] = position - first

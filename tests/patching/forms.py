@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.kit.diffuspace import CLOVER, DIFFUSPACE, HYBRID, Form
+from tests.kit.diffuspace import CLOVER, HYBRID, Form
 
 # What the pinned engine says, one that came later, and one that is too old for the whole family.
 KNOWS_QWEN = {HYBRID: True, CLOVER: False, "llama": True}

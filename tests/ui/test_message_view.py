@@ -24,17 +24,22 @@ ViewMaker = Callable[[Role], MessageView]
 
 @pytest.fixture
 def make_view(theme: Theme, qtbot: QtBot) -> Iterator[ViewMaker]:
-    views: list[MessageView] = []
+    """Inside a small window, as in a conversation: only a part of a long message is painted."""
+    windows: list[QWidget] = []
 
     def make(role: Role) -> MessageView:
-        view = MessageView(role, 3, theme)
-        views.append(view)
-        qtbot.addWidget(view)
+        window = QWidget()
+        windows.append(window)
+        qtbot.addWidget(window)
+        window.resize(WIDTH, 400)
+        view = MessageView(role, 3, theme, window)
         view.fit(WIDTH)
-        view.show()
+        window.show()
         return view
 
     yield make
+    for window in windows:
+        window.close()
 
 
 @pytest.fixture
@@ -139,6 +144,7 @@ def test_buttons_show_on_hover_and_on_focus(answer: MessageView, qtbot: QtBot) -
     qtbot.waitUntil(settled(answer))
     button = answer.regenerate_button
     assert not button.isHidden()
+    QApplication.sendEvent(answer, QEvent(QEvent.Type.Leave))
     hidden = button.grab().toImage()
     QApplication.sendEvent(answer, QEnterEvent(QPointF(), QPointF(), QPointF()))
     hovered = button.grab().toImage()

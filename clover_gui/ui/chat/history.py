@@ -11,6 +11,7 @@ from PySide6.QtGui import QFontMetricsF
 
 from clover_gui.ui.chat.message_view import MessageView, Role
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.message_body import MessageBody
 from clover_gui.ui.widgets.plain_body import COLLAPSED
 
 
@@ -45,6 +46,14 @@ class Entry:
     fitted_width: int = -1
     estimated_width: int = -1
     thinking_open: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its height is that of all its text."""
+        if self.view is None:
+            return False
+        body = self.view.body
+        return not isinstance(body, MessageBody) or body.is_settled
 
     def fill(self, view: MessageView) -> None:
         """Write the stored message into a new widget."""

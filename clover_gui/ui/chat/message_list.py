@@ -239,12 +239,19 @@ class MessageList(QScrollArea):
         self._settle_timer.start(SETTLE_MS)
 
     def _anchor(self) -> tuple[int, int]:
+        """What shall stay where it is: a message, and how far its top is above the upper edge.
+
+        It is the message at the upper edge, unless that one is still to be built: then its end stays.
+        """
         top = self.verticalScrollBar().value()
-        first, last = self._range(top, top + 1)
-        index = min(first, len(self._entries) - 1)
-        if index < 0 or first == last:
-            return max(0, index), 0
-        return index, top - self._entries[index].top
+        bottom = top + self.viewport().height()
+        first, last = self._range(top, bottom)
+        if first == last:
+            return max(0, len(self._entries) - 1), 0
+        entry = self._entries[first]
+        if entry.top < top and first + 1 < last and not entry.is_settled:
+            first += 1
+        return first, top - self._entries[first].top
 
     def _restore(self, anchor: tuple[int, int]) -> None:
         bar = self.verticalScrollBar()

@@ -134,6 +134,8 @@ class ThinkingView(QWidget):
         return self._theme.space(1.6)
 
     def _on_toggled(self, opened: bool) -> None:
+        # First of all: the owner decides what stays in its place before anything grows.
+        self.toggled.emit(opened)
         if opened:
             body = self.body = MessageBody(self._theme, muted=True, parent=self)
             body.height_changed.connect(self._on_body_height)
@@ -150,7 +152,6 @@ class ThinkingView(QWidget):
             self.body.deleteLater()
             self.body = None
         self._show_header()
-        self.toggled.emit(opened)
         self._on_body_height()
 
     def _on_body_height(self) -> None:

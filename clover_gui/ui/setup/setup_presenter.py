@@ -54,7 +54,6 @@ from clover_gui.ui.setup.setup_page import SetupPage
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
-
 Work = Callable[[], Awaitable[None]]
 
 

@@ -47,6 +47,8 @@ class ProseView(QTextBrowser):
         self._html = ""
         self._plain: str | None = None
         self._fitted_width = -1
+        self._ideal: tuple[int, int] | None = None
+        """The widest and the ideal width, once measured."""
         self._quotes: list[QRectF] = []
         self._links_by_keyboard(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -106,7 +108,7 @@ class ProseView(QTextBrowser):
         document.setDefaultStyleSheet(style.css)
         if self._html or self._plain is not None:
             self._set()
-        self._fitted_width = -1
+        self._fitted_width, self._ideal = -1, None
 
     def fit(self, width: int) -> int:
         """Lay the text out for this width, take the height that it needs and return it."""
@@ -129,14 +131,16 @@ class ProseView(QTextBrowser):
 
     def ideal_width(self, widest: int) -> int:
         """The width that the text needs if it may take up to ``widest`` pixels."""
-        if self.lineWrapColumnOrWidth() != widest:
-            self.setLineWrapColumnOrWidth(widest)
-        self._fitted_width = -1
-        return min(widest, math.ceil(self.document().idealWidth()) + 1)
+        if self._ideal is None or self._ideal[0] != widest:
+            if self.lineWrapColumnOrWidth() != widest:
+                self.setLineWrapColumnOrWidth(widest)
+                self._fitted_width = -1
+            self._ideal = widest, min(widest, math.ceil(self.document().idealWidth()) + 1)
+        return self._ideal[1]
 
     def _set(self) -> None:
         self.render_count += 1
-        self._fitted_width = -1
+        self._fitted_width, self._ideal = -1, None
         if self._plain is not None:
             self.setHtml(f'<p style="white-space: pre-wrap">{html.escape(self._plain)}</p>')
             return
