@@ -25,7 +25,7 @@ and the listed system packages is touched.
   --help         this text, and that of the program once it is set up
 
 Exit codes: 0 done; 1 a check or a test failed; 2 wrong arguments; 3 there is no screen, or packages of the
-system are missing and could not be installed; 5 the engine could not be set up; 9 another step of set-up
+system are missing and could not be installed; 5 the engine could not be set up; 20 another step of set-up
 failed, or this Python is too old; else the program's own.
 """
 

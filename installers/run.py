@@ -11,7 +11,7 @@ error; everything else is in start.py.
 import sys
 
 OLDEST = (3, 11)
-EXIT_SET_UP = 9
+EXIT_SET_UP = 20
 
 
 def python_complaint(version: "tuple[int, ...]", executable: str) -> str:

@@ -18,11 +18,11 @@ from installers.environment import DEMO, PROGRAM, TESTS, Environment
 from installers.events import SetUpError, plain_duration
 from installers.screen import virtual_screen
 
-# Where the program has a code for the same thing it is the same number (clover_gui/cli/exit_codes.py).
+# Where the program has a code for the same thing it is the same number (clover_gui/exit_codes.py).
 EXIT_NO_SCREEN = 3
 EXIT_PACKAGES_MISSING = 3
 EXIT_NO_ENGINE = 5
-EXIT_SET_UP = 9
+EXIT_SET_UP = 20
 EXIT_INTERRUPTED = 130
 
 NO_SCREEN = (

@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog
-from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.cli.screen import Screen
 from clover_gui.download.control import Control
 from clover_gui.download.elsewhere import find_copies
@@ -25,6 +24,7 @@ from clover_gui.download.hub_settings import hub_settings
 from clover_gui.download.manager import Downloaded, DownloadManager, Offer
 from clover_gui.download.progress import Note, Phase, Status
 from clover_gui.errors import DownloadError, DownloadStopped
+from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.explain import explain
 from clover_gui.explain.download_words import download_note_text, status_text
 from clover_gui.i18n import _, capped, size
@@ -128,6 +128,7 @@ def _wanted(model: str, pattern: str) -> tuple[str, str, str]:
 def _fetch(manager: DownloadManager, source: HubFile, printer: _Printer) -> Downloaded:
     """Run the download in a thread, so that Ctrl+C is heard at once on every system."""
     control = Control()
+    finished = threading.Event()
     result: list[Downloaded | BaseException] = []
 
     def work() -> None:
@@ -135,15 +136,15 @@ def _fetch(manager: DownloadManager, source: HubFile, printer: _Printer) -> Down
             result.append(manager.fetch(source, control, printer.status))
         except BaseException as error:  # raised again in the main thread
             result.append(error)
+        finished.set()
 
-    thread = threading.Thread(target=work, name="download", daemon=True)
-    thread.start()
+    threading.Thread(target=work, name="download", daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.2)
+        while not finished.wait(0.2):  # in steps: Windows heeds Ctrl+C only between them
+            pass
     except KeyboardInterrupt:
         control.stop()
-        thread.join()
+        finished.wait()
     outcome = result[0]
     if isinstance(outcome, BaseException):
         raise outcome

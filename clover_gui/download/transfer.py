@@ -32,6 +32,8 @@ from clover_gui.errors import (
 
 _DISK_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
+_TELL_INTERVAL_S = 0.5
+
 
 class Transfer:
     """Fills one open part file. ``run`` once; all waiting is ended by ``control``."""
@@ -134,7 +136,7 @@ class Transfer:
         beginning = b"" if body_start == 0 else None
         window = _Window(self._policy.stall_timeout_s, self._policy.stall_bytes)
         while self._part.position < self._source.size_bytes:
-            pieces = stream.take(self._policy.stall_timeout_s)
+            pieces = self._next_pieces(stream)
             if not pieces:
                 self._ended_early(answer.host)
             for piece in pieces:
@@ -148,6 +150,16 @@ class Transfer:
                 passed = min(skip, len(piece))
                 skip -= passed
                 self._append(piece[passed:] if passed else piece)
+
+    def _next_pieces(self, stream: ByteStream) -> list[bytes]:
+        """What comes next. While nothing comes, the falling speed is told."""
+        give_up_at = time.monotonic() + self._policy.stall_timeout_s
+        while (left_s := give_up_at - time.monotonic()) > 0:
+            try:
+                return stream.take(min(left_s, _TELL_INTERVAL_S))
+            except Stalled:
+                self._reporter.progress(Phase.DOWNLOADING, self._part.position, self._source.size_bytes)
+        raise Stalled
 
     def _append(self, piece: bytes) -> None:
         if not piece:

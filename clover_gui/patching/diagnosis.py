@@ -61,8 +61,20 @@ def diagnose(
             header = read_map(file, path, path.stat().st_size)
             return diagnose_open(file, header, known, target=target, reads_next_n=reads_next_n)
     except (NotUnderstood, OSError) as error:
-        read_container(path)  # says it better where the file is simply broken or missing
-        raise RepairImpossible(path, "not-understood", capped(str(error), 200)) from error
+        return diagnose_odd(path, known, str(error))
+
+
+def diagnose_odd(path: Path, known: Mapping[str, bool], reason: str) -> Diagnosis:
+    """A file whose header cannot be mapped: of another family it need not be.
+
+    Raises:
+        ModelFileError: it is simply broken or missing.
+        RepairImpossible: of this family, but not understood.
+    """
+    architecture = read_container(path).keys.get("general.architecture")
+    if architecture in FAMILY:
+        raise RepairImpossible(path, "not-understood", capped(reason, 200))
+    return _stranger(path, architecture if isinstance(architecture, str) else "", known)
 
 
 def diagnose_open(
@@ -80,7 +92,7 @@ def diagnose_open(
     """
     facts = Facts(header)
     if facts.architecture not in FAMILY or not facts.is_hybrid_moe:
-        return _stranger(facts, known)
+        return _stranger(header.path, facts.architecture, known)
     decay = values.judge_decay(
         [(tensor, values.read_raw(file, header, tensor)) for tensor in values.decay_tensors(header)]
     )
@@ -112,14 +124,14 @@ def diagnose_open(
     )
 
 
-def _stranger(facts: Facts, known: Mapping[str, bool]) -> Diagnosis:
+def _stranger(path: Path, architecture: str, known: Mapping[str, bool]) -> Diagnosis:
     """A file of another family is left alone; whether it runs is the engine's word."""
-    unknown = known.get(facts.architecture) is False or facts.architecture in FAMILY
+    unknown = known.get(architecture) is False or architecture in (*FAMILY, "")
     obstacle = Obstacle.NOT_FAMILY if unknown else Obstacle.NONE
-    name = capped(facts.architecture, 64)
+    name = capped(architecture, 64)
     detail = f"architecture {name or 'not given'}" if unknown else ""
     absent = Group(Form.ABSENT)
-    return Diagnosis(facts.header.path, name, False, "", absent, absent, (), obstacle, detail)
+    return Diagnosis(path, name, False, "", absent, absent, (), obstacle, detail)
 
 
 def _obstacle(decay: Group, norms: Group, target: str) -> tuple[Obstacle, str]:

@@ -12,14 +12,21 @@ import re
 import struct
 from dataclasses import dataclass
 
-from clover_gui.patching.header_map import MAGIC, PREFIX_BYTES, STRING, UINT8, HeaderMap, KeyEntry, padded
+from clover_gui.patching.header_map import (
+    FILLER_STEMS,
+    MAGIC,
+    PREFIX_BYTES,
+    STRING,
+    UINT8,
+    HeaderMap,
+    KeyEntry,
+    is_filler,
+    padded,
+)
 from clover_gui.patching.recipe import Changes
 
 # A key with a name of one letter and a byte as its value.
 SMALLEST_FILLER_BYTES = 8 + 1 + 4 + 1
-# Two stems, so that one filler may stand before the vocabulary and one behind it.
-_STEMS = ("clover_gui.pad", "_clover_gui.pad")
-_FILLER = re.compile(r"_?clover_gui\.pad\.*")
 _ANCHOR_BYTES = 16 << 10
 
 # What may go when room is short, the most dispensable first. Never tokenizer, template, hyperparameters,
@@ -78,7 +85,8 @@ def free_header(header: HeaderMap, changes: Changes) -> NewHeader:
     """A header of whatever length it needs, for a copy."""
     parts, added = _parts(header, changes)
     entries = _tensor_entries(header, changes)
-    keys = [part.data for part in parts] + added
+    # The mark of a repair, because what was dropped will follow the last tensor.
+    keys = [part.data for part in parts] + added + _filler(2 * SMALLEST_FILLER_BYTES, 1)
     data = _prefix(header, len(keys), entries) + b"".join(keys) + b"".join(entries)
     return NewHeader(data.ljust(padded(len(data), header.alignment), b"\0"))
 
@@ -92,21 +100,12 @@ def dispensable(header: HeaderMap) -> list[str]:
     return names
 
 
-def is_filler(key: KeyEntry) -> bool:
-    """A padding key that an earlier repair wrote."""
-    if key.type not in (UINT8, STRING):
-        return False
-    return _FILLER.fullmatch(key.name) is not None or (
-        key.type == UINT8 and any(stem.startswith(key.name) for stem in _STEMS)
-    )
-
-
 def _parts(header: HeaderMap, changes: Changes) -> tuple[list[_Part], list[bytes]]:
     """The keys that stay, in their order, and the keys that come in addition."""
     parts = []
     used = set()
     for key in header.keys:
-        if key.name in changes.removed or is_filler(key):
+        if key.name in changes.removed or is_filler(key.name):
             continue
         name = changes.renamed.get(key.name, key.name)
         old = header.header[key.start : key.end]
@@ -198,7 +197,7 @@ def _filler(size: int, stem: int) -> list[bytes]:
     """One key of exactly ``size`` bytes that means nothing."""
     if not size:
         return []
-    name = _STEMS[stem]
+    name = FILLER_STEMS[stem]
     text_bytes = size - (8 + len(name) + 4 + 8)
     if text_bytes >= 0:
         return [_name(name) + struct.pack("<IQ", STRING, text_bytes) + b" " * text_bytes]

@@ -7,6 +7,7 @@ https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, versions 2 and 3, lit
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ _KEPT_ELEMENTS = 4096
 
 Scalar = int | float | bool | str
 Value = Scalar | tuple[int | float | bool, ...]
+
+
+# Keys of padding that a repair writes; two stems, so that one may stand before the vocabulary and one behind.
+FILLER_STEMS = ("clover_gui.pad", "_clover_gui.pad")
+_FILLER = re.compile(r"_?clover_gui\.pad\.*")
 
 
 class NotUnderstood(Exception):
@@ -192,6 +198,11 @@ class _Parser:
         if end > self._size:
             raise NotUnderstood(f"the file has {self._size} bytes, its header asks for {end}")
         header = self._data[:data_offset]
+        # A wrong count would make the map end too early, and everything behind it would be misread.
+        if header[entries_end:].strip(b"\0"):
+            raise NotUnderstood("there is something between the tensor list and the data")
+        if self._size - end >= alignment and not any(is_filler(key.name) for key in keys):
+            raise NotUnderstood(f"{self._size - end} bytes follow the last tensor")
         return HeaderMap(
             self._path,
             self._size,
@@ -294,6 +305,11 @@ class _Parser:
             raise NotUnderstood(f"{name} has the shape {dims}")
         size = count // kind.block_values * kind.block_bytes
         return TensorEntry(name, dims, number, offset, start, self._at, size, padded(size, alignment))
+
+
+def is_filler(name: str) -> bool:
+    """Whether a key of this name is padding that a repair wrote."""
+    return _FILLER.fullmatch(name) is not None or any(stem.startswith(name) for stem in FILLER_STEMS)
 
 
 def padded(length: int, alignment: int) -> int:

@@ -27,7 +27,7 @@ from clover_gui.model_file.container import read_container
 from clover_gui.patching import apply, copying, journal
 from clover_gui.patching.apply import Mismatch
 from clover_gui.patching.copying import Cancelled, Progress
-from clover_gui.patching.diagnosis import AUTO, choose_target, diagnose_open
+from clover_gui.patching.diagnosis import AUTO, choose_target, diagnose_odd, diagnose_open
 from clover_gui.patching.filesystem import ModelBytes, PatchFile, remove, sync_folder
 from clover_gui.patching.findings import Diagnosis, Finding, Obstacle
 from clover_gui.patching.header_map import NotUnderstood, read_map
@@ -108,8 +108,8 @@ def repair(
             else:
                 written = _apply_in_place(file, head, work)
     except (NotUnderstood, OSError) as error:
-        read_container(path)  # says it better where the file is simply broken or gone
-        raise RepairImpossible(path, "not-understood", capped(str(error), 200)) from error
+        _is_work(path, diagnose_odd(path, known, str(error)), force)
+        return Repaired(path, False, "")
     if work.way is Way.COPY:
         _take_place(path, State.APPLIED)
     seconds = time.monotonic() - started

@@ -31,15 +31,21 @@ BARE = """
 import json, sys, time
 from pathlib import Path
 from clover_gui.engine import llama
+from clover_gui.engine.protocol import PromptMessage
+from clover_gui.engine.template import ChatTemplate
 c = llama.import_binding()
 log = c.llama_log_callback(lambda *_: None)
 c.llama_log_set(log, None)
 model = llama.Model(c, Path(sys.argv[1]))
-context = llama.Context(model, tokens=4096, batch=512, threads=int(sys.argv[3]))
+template = ChatTemplate(model.chat_template) if model.chat_template else None
+context = llama.Context(model, tokens=8192, batch=512, threads=int(sys.argv[3]))
 chain = c.llama_sampler_chain_init(c.llama_sampler_chain_default_params())
 c.llama_sampler_chain_add(chain, c.llama_sampler_init_greedy())
 for line in sys.stdin:
-    prompt = model.tokenize(json.loads(line))
+    text = json.loads(line)
+    if template:
+        text = template.render([PromptMessage("user", text)]).prompt
+    prompt = model.tokenize(text)
     context.clear()
     context.decode(prompt)
     context.wait()
@@ -156,7 +162,7 @@ async def run(arguments: argparse.Namespace) -> None:
         for number in range(arguments.rounds + 1):
             assert client.pid is not None
             before = processor_seconds(bare.pid), processor_seconds(client.pid)
-            slow = bare.tokens_per_second(QUESTION)
+            slow = bare.tokens_per_second(f"{number}. {QUESTION}")
             ours, count = await through_client(client, arguments.tokens, number)
             if number:  # the first round warms up
                 ratios.append(ours / slow)

@@ -16,9 +16,9 @@ import pytest
 
 from clover_gui import errors, i18n
 from clover_gui.cli import fetch
-from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.screen import Screen
 from clover_gui.download.receipt import is_verified
+from clover_gui.exit_codes import ExitCode
 from clover_gui.paths import DataFolder
 from tests.download.conftest import CHUNK, NAME, SIZE, model_bytes
 from tests.kit.fake_hub import REPOSITORY, FakeHub
@@ -128,7 +128,7 @@ def test_ctrl_c_keeps_the_part_and_says_how_to_go_on(hub: FakeHub, tmp_path: Pat
         seen += line
     child.send_signal(signal.SIGINT)
     _out, err = child.communicate(timeout=20)
-    assert child.returncode == ExitCode.INTERRUPTED
+    assert child.returncode == ExitCode.INTERRUPTED, err
     assert "are kept" in err
     command = next(line for line in err.splitlines() if line.startswith("To go on: "))
     assert command == f"To go on: clover-gui fetch {REPOSITORY} " + " ".join(words[1:])

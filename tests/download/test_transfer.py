@@ -10,7 +10,7 @@ import pytest
 
 from clover_gui import errors
 from clover_gui.download.hub_settings import HubSettings
-from clover_gui.download.progress import Note, Phase
+from clover_gui.download.progress import Note, Phase, Status
 from clover_gui.download.receipt import is_verified
 from tests.download.conftest import CHUNK, NAME, SIZE, Fetcher
 from tests.kit.fake_hub import FakeHub
@@ -123,7 +123,12 @@ def test_a_login_page_is_never_kept(fetcher: Fetcher, kind: str) -> None:
 def test_a_login_page_in_the_middle_costs_nothing(fetcher: Fetcher, kind: str) -> None:
     source = fetcher.find()
     fetcher.hub.order("close", after=5 * CHUNK)
-    fetcher.on_status = lambda status: fetcher.hub.order(kind) if status.phase is Phase.RETRYING else None
+
+    def intercept(status: Status) -> None:
+        if status.phase is Phase.RETRYING:
+            fetcher.hub.order(kind)
+
+    fetcher.on_status = intercept
     with pytest.raises(errors.WebPageReceived):
         fetcher.fetch(source)
     assert [path.stat().st_size for path in part_of(fetcher)] == [5 * CHUNK]
@@ -153,7 +158,7 @@ def test_416_begins_again_once(fetcher: Fetcher) -> None:
     fetcher.hub.order("close", after=5 * CHUNK)
     armed = iter([True])
 
-    def arm(status: object) -> None:
+    def arm(status: Status) -> None:
         if fetcher.statuses[-1].phase is Phase.RETRYING and next(armed, False):
             fetcher.hub.order("status", value=416)
 
@@ -248,7 +253,7 @@ def test_the_file_is_replaced_at_the_hub_meanwhile(fetcher: Fetcher) -> None:
     fetcher.hub.order("close", after=5 * CHUNK)
     new = b"GGUF" + os.urandom(3 * CHUNK)
 
-    def replace(status: object) -> None:
+    def replace(status: Status) -> None:
         if fetcher.statuses[-1].phase is Phase.RETRYING:
             (fetcher.hub.folder / NAME).write_bytes(new)
 

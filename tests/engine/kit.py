@@ -87,7 +87,7 @@ async def ask(
     return answer
 
 
-async def until(condition: Callable[[], bool], limit_s: float = 10.0) -> float:
+async def until(condition: Callable[[], bool], limit_s: float = 30.0) -> float:
     """Wait for a condition; the seconds that it took."""
     started = time.monotonic()
     while not condition():

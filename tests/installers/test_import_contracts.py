@@ -30,6 +30,7 @@ def lint_imports(root: Path) -> tuple[int, str]:
 
 
 QT = "Qt only in app and ui"
+STAGES = "Stages import only what stands below them"
 NO_WINDOW = "The terminal front end never needs the window"
 
 
@@ -37,8 +38,8 @@ NO_WINDOW = "The terminal front end never needs the window"
     ("file", "planted", "contracts"),
     [
         ("chat/message.py", "from PySide6.QtCore import QObject", {QT}),
-        ("cli/__init__.py", "from clover_gui.ui import theme", {QT, NO_WINDOW}),
-        ("errors.py", "from clover_gui import paths", {"Stages import only what stands below them"}),
+        ("cli/__init__.py", "from clover_gui.ui import theme", {STAGES, QT, NO_WINDOW}),
+        ("errors.py", "from clover_gui import paths", {STAGES}),
         ("ui/theme.py", "import qasync", {"qasync only in ui.loop"}),
     ],
 )
@@ -49,5 +50,5 @@ def test_a_planted_import_is_found(tmp_path: Path, file: str, planted: str, cont
         source.write(f"\n{planted}\n")
     code, said = lint_imports(tmp_path)
     assert code == 1, said
-    broken = {line.removesuffix("BROKEN").strip() for line in said.splitlines() if line.endswith("BROKEN")}
+    broken = {line.partition(" BROKEN")[0] for line in said.splitlines() if " BROKEN" in line}
     assert broken == contracts, said

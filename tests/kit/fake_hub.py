@@ -343,7 +343,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         try:
             with path.open("rb") as file:
                 while position < stop_at and not hub.stop.is_set():
-                    count = min(stop_at - position, _PIECE if not hub.rate else max(1, hub.rate // 50))
+                    count = min(stop_at - position, _PIECE if not hub.rate else max(1, hub.rate // 400))
                     if not flips and not hub.rate:
                         count = self.connection.sendfile(file, position, stop_at - position)
                     else:

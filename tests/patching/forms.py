@@ -20,7 +20,7 @@ CRAMPED = Form(
 )
 # What is to be dropped lies in the middle of the data: only a copy helps.
 SURPLUS_INSIDE = Form(
-    CLOVER, shared_count=False, raw_decay=True, raw_norms=True, surplus="middle", trailing=77
+    CLOVER, shared_count=False, raw_decay=True, raw_norms=True, surplus="middle", trailing=17
 )
 
 

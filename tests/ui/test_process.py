@@ -42,7 +42,9 @@ def _environment(**more: str) -> dict[str, str]:
     return {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLOVER_LANGUAGE": "en", **more}
 
 
-def test_a_killed_window_loses_nothing_and_leaves_no_engine(tmp_path: Path, scripted_endless_gguf: Path) -> None:
+def test_a_killed_window_loses_nothing_and_leaves_no_engine(
+    tmp_path: Path, scripted_endless_gguf: Path
+) -> None:
     data = tmp_path / "data"
     process = subprocess.Popen(
         [sys.executable, "-c", ASK_AND_WAIT, str(data), str(scripted_endless_gguf)],

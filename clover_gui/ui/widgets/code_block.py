@@ -119,6 +119,8 @@ class CodeBlock(QWidget):
     def follow_viewport(self, top: int) -> None:
         """Keep the header in sight: ``top`` is the upper edge of what can be seen, in own coordinates."""
         self._viewport_top = top
+        if top > self.height() or (top <= 0 and self._header.y() == 0):
+            return
         lowest = max(0, self.height() - self._header.height() - self._theme.space(1.5))
         self._header.set_place(min(max(0, top), lowest))
 
