@@ -11,7 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -67,13 +67,22 @@ def mo_bytes(catalog: Catalog) -> bytes:
     return buffer.getvalue()
 
 
+def translated(message: Message) -> bool:
+    """Whether every form of the text has its translation."""
+    if isinstance(message.string, str):
+        return bool(message.string)
+    return bool(message.string and all(message.string))
+
+
 def update() -> None:
     template = extract()
     for language in languages():
         catalog = read(language)
-        catalog.update(template, no_fuzzy_matching=True, update_header_comment=False)
+        catalog.update(
+            template, no_fuzzy_matching=True, update_header_comment=False, update_creation_date=False
+        )
         po_file(language).write_bytes(po_bytes(catalog))
-        missing = [message.id for message in catalog if message.id and not message.string]
+        missing = [message.id for message in catalog if message.id and not translated(message)]
         print(f"{language}: {len(catalog)} texts, {len(missing)} without a translation")
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 _MOST_BYTES = 8 << 20
+_PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
@@ -18,10 +21,25 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     beside = path.with_name(path.name + ".new")
     try:
         beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
+        replace_file(beside, path)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Rename over ``target``. On Windows a scanner may hold a new file for a moment: then once more.
+
+    Raises:
+        OSError: it cannot be done; both files are as they were.
+    """
+    for pause_s in _PAUSES_S if sys.platform == "win32" else ():
+        try:
+            source.replace(target)
+            return
+        except PermissionError:
+            time.sleep(pause_s)
+    source.replace(target)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

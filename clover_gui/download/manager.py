@@ -265,7 +265,9 @@ class DownloadManager:
     def _ranges(
         self, source: HubFile, control: Control, listener: Listener, patient: bool = True
     ) -> RangeFetcher:
-        policy = self._policy if patient else dataclasses.replace(self._policy, give_up_after_s=0.0)
+        policy = (
+            self._policy if patient else dataclasses.replace(self._policy, give_up_after_s=0.0, least_tries=0)
+        )
 
         def tell(error: DownloadError, wait_s: float) -> None:
             listener(Status(Phase.RETRYING, 0, source.size_bytes, error=error, wait_s=wait_s))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from clover_gui.download.file_lock import FileLock
 from clover_gui.download.hub_file import HubFile
+from clover_gui.download.json_file import replace_file
 from clover_gui.download.part_state import PART_SUFFIX, STATE_SUFFIX, PartState, load_state
 from clover_gui.errors import DestinationNotWritable, DownloadInUse
 
@@ -181,7 +182,7 @@ class PartFile:
             self._join_sync()
             os.fsync(self._opened().fileno())
             self._opened().close()
-            self.path.replace(target)
+            replace_file(self.path, target)
             self.state_path.unlink(missing_ok=True)
             _sync_folder(target.parent)
         except OSError as error:

@@ -15,7 +15,8 @@ class TransferPolicy:
     connect_timeout_s: for name, connection and TLS, each.
     stall_timeout_s, stall_bytes: fewer bytes than this in that time count as a dead connection.
     backoff_start_s, backoff_limit_s: waits between tries double from the first to the second, with jitter.
-    give_up_after_s: without one new byte for this long the download ends with an error; the part is kept.
+    give_up_after_s, least_tries: without one new byte for this long, and after that many tries, the download
+        ends with an error; the part is kept. A machine that slept through the time still tries again.
     chunk_bytes: after each the state is saved; the unit in which wrong data is fetched again.
     sync_bytes: so often the part is forced to the disk, beside the transfer.
     report_interval_s: progress is reported no more often.
@@ -28,6 +29,7 @@ class TransferPolicy:
     backoff_start_s: float = 0.5
     backoff_limit_s: float = 30.0
     give_up_after_s: float = 600.0
+    least_tries: int = 5
     chunk_bytes: int = 64 * MB
     sync_bytes: int = 256 * MB
     report_interval_s: float = 0.1

@@ -18,20 +18,25 @@ class Retries:
     """Failures in a row without a new byte. ``tell`` hears of each wait before it begins."""
 
     def __init__(
-        self, policy: TransferPolicy, control: Control, tell: Callable[[DownloadError, float], None]
+        self,
+        policy: TransferPolicy,
+        control: Control,
+        tell: Callable[[DownloadError, float], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._policy = policy
         self._control = control
         self._tell = tell
         self._failures = 0
-        self._last_byte_at = time.monotonic()
         self._ends = 0
+        self._clock = clock
+        self._last_byte_at = clock()
         self.host = ""
 
     def progressed(self) -> None:
-        """A new byte came: all is forgiven."""
+        """A new byte came, or a long rest ended: all is forgiven."""
         self._failures = self._ends = 0
-        self._last_byte_at = time.monotonic()
+        self._last_byte_at = self._clock()
 
     def ended_short(self) -> bool:
         """A body ended in good order before the file did. True when that is all that is to be had."""
@@ -51,8 +56,9 @@ class Retries:
         wait_s = self._policy.backoff_s(self._failures)
         if isinstance(error, HubBusy) and error.retry_after_s is not None:
             wait_s = max(wait_s, error.retry_after_s)
-        silent_s = time.monotonic() - self._last_byte_at
-        if silent_s + wait_s > self._policy.give_up_after_s:
+        silent_s = self._clock() - self._last_byte_at
+        too_long = silent_s + wait_s > self._policy.give_up_after_s
+        if too_long and self._failures >= self._policy.least_tries:
             raise error
         since = self._control.changes
         self._tell(error, wait_s)

@@ -87,10 +87,12 @@ class Transfer:
             self._reporter.progress(Phase.READING_BACK, done, present)
 
         sound = self._part.read_back(progress)
+        self._retries.progressed()
         self._reporter.note(Note.RESUMED if sound else Note.PART_DAMAGED)
 
     def _mend(self) -> None:
         self._reporter.note(Note.WRONG_BYTES)
+        self._retries.progressed()
         ranges = RangeFetcher(
             self._source, self._open_stream, self._policy, self._control, self._retries, self._heed_wish
         )
@@ -223,6 +225,7 @@ class Transfer:
             self._control.wait(self._policy.space_poll_s, since)
             self._heed_wish()
             if self._free_bytes(folder) >= needed:
+                self._retries.progressed()
                 return
 
     def _heed_wish(self) -> None:
@@ -235,6 +238,7 @@ class Transfer:
             done = self._part.position
             self._reporter.event(Phase.PAUSED, done, self._source.size_bytes)
             self._control.wait_while_paused()
+            self._retries.progressed()
         if self._control.wish is Wish.STOP:
             raise DownloadStopped(self._part.position)
 

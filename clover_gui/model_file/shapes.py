@@ -64,10 +64,19 @@ def attention_shape(
     kv_heads = keys.per_layer("attention.head_count_kv", layers, heads)
     recurrent = _recurrent_layers(keys, layers, has_keys, has_state)
     full = [not r and h > 0 for r, h in zip(recurrent, kv_heads, strict=True)]
-    per_token = sum(h * (key_length + value_length) for h, keeps in zip(kv_heads, full, strict=True) if keeps)
+    kv_values = [h * (key_length + value_length) * keeps for h, keeps in zip(kv_heads, full, strict=True)]
     # Models with both in one layer (state beside attention) have state wherever the tensors are.
-    stateful = sum(1 for r, s in zip(recurrent, has_state, strict=True) if r or s)
-    return Attention(sum(full), per_token, stateful, stateful * _state_bytes(keys, embedding))
+    stateful = [r or s for r, s in zip(recurrent, has_state, strict=True)]
+    state_bytes = _state_bytes(keys, embedding)
+    return Attention(
+        full_attention_layers=sum(full),
+        kv_values_per_token=sum(kv_values),
+        recurrent_layers=sum(stateful),
+        recurrent_bytes=sum(stateful) * state_bytes,
+        layer_kv_values=tuple(kv_values),
+        layer_state_bytes=tuple(state_bytes * keeps for keeps in stateful),
+        sliding_window=keys.number("attention.sliding_window"),
+    )
 
 
 def _recurrent_layers(

@@ -39,12 +39,17 @@ class Attention:
     ``full_attention_layers`` counts the layers that keep keys and values for every token;
     ``kv_values_per_token`` is the number of key plus value elements of all those layers for one token.
     ``recurrent_bytes`` is the fixed state of one sequence (0 for models without recurrent layers).
+    ``layer_kv_values`` and ``layer_state_bytes`` are the same per layer, in order; empty where unknown.
+    ``sliding_window`` is the width in tokens where some layers look back only so far, else 0.
     """
 
     full_attention_layers: int
     kv_values_per_token: int
     recurrent_layers: int = 0
     recurrent_bytes: int = 0
+    layer_kv_values: tuple[int, ...] = ()
+    layer_state_bytes: tuple[int, ...] = ()
+    sliding_window: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,8 @@ class ModelFile:
     ``quantization`` is a label like "Q4_K_M"; ``trained_context`` is 0 where the file does not tell.
     ``layers`` has one entry per repeating layer, in order. ``tied_output``: the output uses the token
     embeddings, and an engine with a GPU keeps a second copy of them there. ``feed_forward_length`` is
-    that of a dense layer (0 where all are expert layers). Names are capped and free of control characters.
+    that of a dense layer (0 where all are expert layers). ``largest_expert_tensor_bytes`` is the largest
+    single tensor of experts. Names are capped and free of control characters.
     """
 
     path: Path
@@ -83,6 +89,7 @@ class ModelFile:
     key_length: int = 0
     feed_forward_length: int = 0
     expert_feed_forward_length: int = 0
+    largest_expert_tensor_bytes: int = 0
 
     @property
     def has_template(self) -> bool:

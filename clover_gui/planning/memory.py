@@ -1,15 +1,18 @@
-"""How many bytes a placement needs, on the GPU and in RAM. Pure arithmetic, no choices.
+"""How many bytes a placement needs, on each GPU and in RAM. Pure arithmetic, no choices.
 
-The formulas follow what llama.cpp 0.5.0 allocates (flash attention on, one sequence, logits of one token
-at a time); they were compared with its own dry runs, see ``compute_bytes``.
+The formulas follow what llama.cpp 0.5.0 allocates (flash attention on, one sequence); they were compared
+with its own dry runs, see ``compute_bytes``.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.plan import KvType, Need
+from clover_gui.planning.plan import DEFAULT_BATCH, KvType, Need
 
 MIB = 1 << 20
 
@@ -21,17 +24,23 @@ PROCESS_OVERHEAD_BYTES = 200 * MIB
 STATE_COPIES = 2
 # The engine rounds the context up to whole steps of this many tokens.
 CONTEXT_STEP = 256
+# With the whole model on several GPUs the engine keeps this many copies of its inputs (GGML_SCHED_MAX_COPIES).
+_PIPELINE_COPIES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to place a model. ``gpu_layers`` counts the output as one, and it is placed first."""
+    """One way to place a model. ``gpu_layers`` counts the output as one, and it is placed first.
+
+    ``outputs`` is the number of tokens whose results are wanted at a time: one in a chat.
+    """
 
     gpu_layers: int
     cpu_expert_layers: int
     context: int
     kv_type: KvType
-    batch: int = 512
+    batch: int = DEFAULT_BATCH
+    outputs: int = 1
 
 
 def all_gpu_layers(model: ModelFile) -> int:
@@ -39,52 +48,104 @@ def all_gpu_layers(model: ModelFile) -> int:
     return model.layer_count + 1
 
 
-def gpu_need(model: ModelFile, layout: Layout) -> Need:
-    """Bytes on the GPU; all zero when no layer is there."""
+# ------------------------------------------------------------------ where
+
+
+def split_layers(model: ModelFile, gpu_layers: int, free_bytes: Sequence[int]) -> list[range]:
+    """The layers of each GPU, the output counted as layer ``layer_count``.
+
+    The engine's own rule (llama-model.cpp, get_layer_buft_list): the last ``gpu_layers``, divided in the
+    ratio of the free memory. With nothing free anywhere the first device gets all.
+    """
+    count = min(gpu_layers, all_gpu_layers(model))
+    start = all_gpu_layers(model) - count
+    if count <= 0:
+        return [range(start, start) for _ in free_bytes]
+    total = sum(free_bytes) or 1
+    points = [part / total for part in itertools.accumulate(free_bytes)] if sum(free_bytes) else [1.0]
+    edges = [start]
+    for device in range(len(free_bytes)):
+        place = (step for step in range(count) if bisect.bisect_right(points, step / count) > device)
+        edges.append(start + next(place, count))
+    return [range(first, end) for first, end in itertools.pairwise(edges)]
+
+
+def gpu_needs(
+    model: ModelFile, layout: Layout, parts: Sequence[range], overheads: Sequence[int] = ()
+) -> tuple[Need, ...]:
+    """Bytes on each GPU for its part of the layers; a GPU without a layer still pays the driver's share.
+
+    All zero when no layer is on a GPU.
+    """
     if layout.gpu_layers <= 0:
-        return Need()
-    blocks = min(layout.gpu_layers - 1, model.layer_count)
-    return Need(
-        weights=gpu_weight_bytes(model, layout.gpu_layers, layout.cpu_expert_layers),
-        kv=_share(kv_bytes(model, layout.context, layout.kv_type), blocks, model.layer_count),
-        recurrent=_share(model.attention.recurrent_bytes, blocks, model.layer_count),
-        compute=compute_bytes(model, layout),
-        overhead=DRIVER_OVERHEAD_BYTES,
+        return tuple(Need() for _ in parts)
+    overheads = overheads or [DRIVER_OVERHEAD_BYTES] * len(parts)
+    everything = layout.gpu_layers >= all_gpu_layers(model)
+    pipeline = len(parts) > 1 and everything and layout.cpu_expert_layers == 0
+    compute = compute_bytes(model, layout) + (
+        (_PIPELINE_COPIES - 1) * _input_bytes(model, layout) if pipeline else 0
     )
+    if layout.cpu_expert_layers and layout.batch >= 32:
+        # Long prompts are computed on the GPU all the same: room for one tensor of experts at a time.
+        compute += model.largest_expert_tensor_bytes
+    return tuple(
+        Need(
+            weights=_device_weights(model, layout, part),
+            kv=_kv_of(model, part, layout),
+            recurrent=_state_of(model, part),
+            compute=compute if part else 0,
+            overhead=overhead,
+        )
+        for part, overhead in zip(parts, overheads, strict=True)
+    )
+
+
+def gpu_need(model: ModelFile, layout: Layout, overhead_bytes: int = DRIVER_OVERHEAD_BYTES) -> Need:
+    """As ``gpu_needs`` for a single GPU."""
+    return gpu_needs(model, layout, split_layers(model, layout.gpu_layers, [1]), [overhead_bytes])[0]
 
 
 def ram_need(model: ModelFile, layout: Layout) -> Need:
     """Bytes in main memory, the pages of the mapped file that are used at every token included."""
-    blocks = max(0, min(layout.gpu_layers - 1, model.layer_count))
+    gpu_start = all_gpu_layers(model) - max(0, min(layout.gpu_layers, all_gpu_layers(model)))
+    here = range(min(gpu_start, model.layer_count))
     on_gpu = gpu_weight_bytes(model, layout.gpu_layers, layout.cpu_expert_layers)
     copied = model.token_embedding_bytes if model.tied_output and layout.gpu_layers > 0 else 0
-    on_cpu = model.weight_bytes - (on_gpu - copied)
     everything = layout.gpu_layers >= all_gpu_layers(model) and layout.cpu_expert_layers == 0
-    kv, state = kv_bytes(model, layout.context, layout.kv_type), model.attention.recurrent_bytes
     return Need(
-        weights=on_cpu,
-        kv=kv - _share(kv, blocks, model.layer_count),
-        recurrent=state - _share(state, blocks, model.layer_count),
-        compute=(_input_bytes(model, layout) if everything else compute_bytes(model, layout))
-        + 4 * model.vocabulary_size,
-        overhead=PROCESS_OVERHEAD_BYTES + STATE_COPIES * state,
+        weights=model.weight_bytes - (on_gpu - copied),
+        kv=_kv_of(model, here, layout),
+        recurrent=_state_of(model, here),
+        compute=_input_bytes(model, layout) if everything else compute_bytes(model, layout),
+        overhead=PROCESS_OVERHEAD_BYTES + STATE_COPIES * model.attention.recurrent_bytes,
+        output=output_bytes(model, layout),
     )
+
+
+# ------------------------------------------------------------------ how much
 
 
 def gpu_weight_bytes(model: ModelFile, gpu_layers: int, cpu_expert_layers: int) -> int:
-    """Weights that the engine puts on the GPU: the output first, then the last layers.
+    """Weights that the engine puts on GPUs: the output first, then the last layers.
 
     The token embeddings always stay in RAM; an output that is tied to them is a second copy.
     """
-    if gpu_layers <= 0:
-        return 0
-    output = model.token_embedding_bytes if model.tied_output else model.output_bytes
-    start = max(0, model.layer_count + 1 - gpu_layers)
+    layout = Layout(gpu_layers, cpu_expert_layers, 0, KvType.F16)
+    (part,) = split_layers(model, gpu_layers, [1])
+    return _device_weights(model, layout, part)
+
+
+def _device_weights(model: ModelFile, layout: Layout, part: range) -> int:
     layers = sum(
-        layer.total - (layer.experts if start + index < cpu_expert_layers else 0)
-        for index, layer in enumerate(model.layers[start:])
+        model.layers[index].total
+        - (model.layers[index].experts if index < layout.cpu_expert_layers else 0)
+        for index in part
+        if index < model.layer_count
     )
-    return output + model.other_bytes + layers
+    if model.layer_count not in part:
+        return layers
+    output = model.token_embedding_bytes if model.tied_output else model.output_bytes
+    return layers + output + model.other_bytes
 
 
 def kv_bytes(model: ModelFile, context: int, kv_type: KvType) -> int:
@@ -92,24 +153,58 @@ def kv_bytes(model: ModelFile, context: int, kv_type: KvType) -> int:
     return int(padded(context) * model.attention.kv_values_per_token * kv_type.bytes_per_value)
 
 
-def compute_bytes(model: ModelFile, layout: Layout) -> int:
-    """The engine's working buffer: the largest set of intermediate values plus the attention mask.
+def output_bytes(model: ModelFile, layout: Layout) -> int:
+    """The results for ``outputs`` tokens: one F32 for each word of the vocabulary."""
+    return 4 * layout.outputs * model.vocabulary_size
 
-    Per prompt token of a batch, in F32 values: with experts two copies of every used expert's output and
-    two (hybrid) or six rows of the embedding; dense three rows of the feed-forward part and four of the
-    embedding. Against dry runs of llama.cpp 0.5.0: qwen35moe, qwen3moe, llama and qwen3 within 0.1 %,
-    gemma3 0.5 % above; with a quantised cache dense models need up to 7 % less than this.
+
+def compute_bytes(model: ModelFile, layout: Layout) -> int:
+    """The engine's working buffer: the largest set of intermediate values, the attention mask, the inputs.
+
+    Against dry runs of llama.cpp 0.5.0: qwen35moe within 0.1 % for every context, KV type and batch. For
+    other families it is what their largest step holds, never less than the engine takes and up to 20 % more
+    (the engine's allocator finds gaps that no formula knows).
     """
-    embedding = model.embedding_length
+    quantised = layout.kv_type is not KvType.F16
+    values = max(_feed_forward_values(model, quantised), _expert_values(model))
+    caches = 2 if model.attention.sliding_window else 1
     hybrid = model.attention.recurrent_layers > 0
+    # Token, positions (four each where they have sections), output row, and two row numbers per cache.
+    inputs = 4 + (16 if hybrid else 4) + 16 * caches
+    per_token = 4 * values + inputs + caches * 2 * padded(layout.context)
+    fixed = 64 + (caches * _rotation_bytes(model.key_length) if quantised else 0)
+    results = 4 * layout.outputs * model.vocabulary_size + 8 * model.embedding_length * layout.batch
+    return max(layout.batch * per_token + fixed, results if layout.outputs > 1 else 0)
+
+
+def _feed_forward_values(model: ModelFile, quantised: bool) -> int:
+    """Values per token in a feed-forward part: three rows of its width, three of the embedding, the queries."""
+    embedding, queries = model.embedding_length, model.head_count * model.key_length
+    if quantised:
+        queries = 0 if queries == embedding else max(queries, min(2 * queries, embedding))
     if model.is_moe:
-        values = (2 * model.expert_used_count + (2 if hybrid else 6)) * embedding
+        width = model.expert_used_count * (model.expert_feed_forward_length or model.feed_forward_length)
     else:
-        values = 3 * model.feed_forward_length + 4 * embedding
-    per_token = 4 * (values + (10 if hybrid else 6)) + 2 * padded(layout.context)
-    if layout.kv_type is not KvType.F16:
-        per_token += 544
-    return layout.batch * per_token
+        width = model.feed_forward_length
+    return 3 * width + 3 * embedding + queries
+
+
+def _expert_values(model: ModelFile) -> int:
+    """Values per token where the experts are added up: each one's output twice, and some rows beside."""
+    if not model.is_moe:
+        return 0
+    rows = 2 if model.attention.recurrent_layers else 6
+    return (2 * model.expert_used_count + rows) * model.embedding_length
+
+
+def _rotation_bytes(head: int) -> int:
+    """Two F32 matrices that turn keys and values before they are quantised, where the head allows it."""
+    if head <= 0 or head % 64:
+        return 0
+    side = 64
+    while head % (2 * side) == 0:
+        side *= 2
+    return 4 * (side * side + 64 * 64)
 
 
 def padded(context: int) -> int:
@@ -122,6 +217,18 @@ def _input_bytes(model: ModelFile, layout: Layout) -> int:
     return layout.batch * (4 * model.embedding_length + 2 * padded(layout.context))
 
 
-def _share(total: int, part: int, whole: int) -> int:
-    """The part of some of the layers; layers of one kind are spread evenly. Rounded up."""
-    return -(-total * part // whole) if whole else 0
+def _kv_of(model: ModelFile, part: range, layout: Layout) -> int:
+    values = _of_layers(model.attention.layer_kv_values, model.attention.kv_values_per_token, model, part)
+    return int(padded(layout.context) * values * layout.kv_type.bytes_per_value)
+
+
+def _state_of(model: ModelFile, part: range) -> int:
+    return _of_layers(model.attention.layer_state_bytes, model.attention.recurrent_bytes, model, part)
+
+
+def _of_layers(per_layer: Sequence[int], total: int, model: ModelFile, part: range) -> int:
+    """The sum over some layers; where only the total is known they count as equal."""
+    layers = [index for index in part if index < model.layer_count]
+    if per_layer:
+        return sum(per_layer[index] for index in layers)
+    return -(-total * len(layers) // model.layer_count) if model.layer_count else 0

@@ -8,9 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+DEFAULT_BATCH = 512
+
 
 class Placement(StrEnum):
-    """The three ways a model can be placed."""
+    """The ways in which a model can be placed."""
 
     FULL_GPU = "full-gpu"
     EXPERTS_ON_CPU = "experts-on-cpu"
@@ -23,16 +25,17 @@ class KvType(StrEnum):
 
     F16 = "f16"
     Q8_0 = "q8_0"
+    Q4_0 = "q4_0"
 
     @property
     def bytes_per_value(self) -> float:
-        """f16: 2; q8_0: 34 bytes for 32 values."""
-        return 2.0 if self is KvType.F16 else 34 / 32
+        """f16: 2; q8_0: 34 bytes for 32 values; q4_0: 18 for 32."""
+        return {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}[self.value]
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on the GPU.
+    """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on each GPU.
 
     ``batch`` is the number of prompt tokens that are computed at once.
     """
@@ -42,23 +45,69 @@ class Wishes:
     gpu_layers: int | None = None
     cpu_expert_layers: int | None = None
     threads: int | None = None
-    reserve_bytes: int = 1 << 30
-    batch: int = 512
+    reserve_bytes: int | None = None
+    batch: int = DEFAULT_BATCH
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Predicted bytes on one side (the GPU or the RAM), by part."""
+    """Predicted bytes on one side (a GPU or the RAM), by part. ``output`` holds the engine's results."""
 
     weights: int = 0
     kv: int = 0
     recurrent: int = 0
     compute: int = 0
     overhead: int = 0
+    output: int = 0
 
     @property
     def total(self) -> int:
-        return self.weights + self.kv + self.recurrent + self.compute + self.overhead
+        return self.weights + self.kv + self.recurrent + self.compute + self.overhead + self.output
+
+    @property
+    def buffers(self) -> int:
+        """What the engine itself allocates: all but the overhead."""
+        return self.total - self.overhead
+
+    def __add__(self, other: Need) -> Need:
+        return Need(
+            self.weights + other.weights,
+            self.kv + other.kv,
+            self.recurrent + other.recurrent,
+            self.compute + other.compute,
+            self.overhead + other.overhead,
+            self.output + other.output,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceShare:
+    """What one GPU gets. ``layers`` counts repeating layers plus one for the output, as the engine counts.
+
+    ``available_bytes`` is what is free there now; ``name`` is the driver's, ``bus_id`` tells twins apart.
+    """
+
+    name: str
+    layers: int
+    need: Need
+    available_bytes: int
+    reserve_bytes: int = 0
+    bus_id: str = ""
+    driver: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Expected tokens per second while writing, and the band in which they should lie.
+
+    ``measured``: this machine reached it with this very plan before; otherwise it is computed from bytes
+    per token and memory bandwidths.
+    """
+
+    tokens_per_second: float
+    low: float
+    high: float
+    measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +117,11 @@ class FitPlan:
     ``gpu_layers`` counts repeating layers plus one for the output, as the engine counts
     (-1 would be "all"; here always explicit); 0 on a machine without a usable GPU.
     ``cpu_expert_layers`` is the number of layers, from the first on, whose experts stay in RAM.
-    ``gpu_available_bytes`` is what is free there now, ``reserve_bytes`` how much of that stays free;
-    ``gpu.total + reserve_bytes`` is never above it. ``gpu`` is all zero without a usable GPU.
+    ``gpu`` is the sum over ``devices`` (all zero without a usable GPU), ``gpu_available_bytes`` what is
+    free on them now, ``reserve_bytes`` how much of that stays free; on each device
+    ``need.total + reserve_bytes`` is never above what is available.
+
+    ``checked`` tells where the sizes come from: "formula" or "engine" (its own dry run).
 
     ``warnings`` are words: "gpu-unusable" (a device is there, but the engine cannot use it or its size is
     unknown), "context-limited" (more was asked than the model was trained for), "context-reduced",
@@ -89,9 +141,12 @@ class FitPlan:
     ram_available_bytes: int
     gpu_name: str = ""
     use_mmap: bool = True
-    batch: int = 512
+    batch: int = DEFAULT_BATCH
     reserve_bytes: int = 0
     warnings: tuple[str, ...] = field(default=())
+    devices: tuple[DeviceShare, ...] = ()
+    speed: Speed | None = None
+    checked: str = "formula"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +155,18 @@ class DoesNotFit:
 
     ``suggestions`` are words, the best first: "smaller-context", "kv-q8_0", "more-experts-in-ram",
     "fewer-gpu-layers", "smaller-reserve", "close-programs", "smaller-model".
+
+    ``fitting_context`` is the largest context with which all else as asked would fit, 0 if none would;
+    ``fitting_file_bytes`` the largest file of this shape (a smaller quantization) that would fit.
     """
 
     where: str
     needed_bytes: int
     available_bytes: int
     suggestions: tuple[str, ...] = ()
+    fitting_context: int = 0
+    fitting_file_bytes: int = 0
+
+    @property
+    def missing_bytes(self) -> int:
+        return max(0, self.needed_bytes - self.available_bytes)

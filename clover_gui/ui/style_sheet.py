@@ -1,8 +1,9 @@
 """The style sheet of the application: buttons, fields, scroll bars, menus.
 
 A button says what it is by the property ``kind``: ``primary`` (one a page), ``quiet`` (text only),
-``link`` (a next step in a sentence), ``icon`` (a picture only); without it, it is an ordinary button. Frames with the property ``kind`` =
-``card`` are raised a little. All distances are in parts of ``em``, the height of a line.
+``link`` (a next step in a sentence), ``icon`` (a picture only), ``pill`` (floats over a text); without it,
+it is an ordinary button. Frames with the property ``kind`` = ``card`` are raised a little. All distances
+are in parts of ``em``, the height of a line.
 """
 
 from __future__ import annotations

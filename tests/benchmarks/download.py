@@ -1,9 +1,10 @@
 """Throughput of a download with its checksum, against the hub library's own download of the same file.
 
-    python -m tests.benchmarks.download [--size-mb 1024] [--rounds 3] [--folder DIR]
+    python -m tests.benchmarks.download [--size-mb 1024] [--rounds 3] [--kills 5] [--folder DIR]
 
 The hub is a fake one on loopback in a process of its own; each download is a fresh process, and the two ways
-take turns. The library does not check the hash; ours does, while it writes. Prints one JSON object.
+take turns. The library does not check the hash; ours does, while it writes. Afterwards the same file is
+fetched with a process that is killed some times at random. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import statistics
 import subprocess
@@ -19,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.kit.fake_hub import REPOSITORY
+from tests.kit.fake_hub import REPOSITORY, FakeHub
 
 NAME = "bench-Q4_K_M.gguf"
 
@@ -28,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size-mb", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="where files are served from and written to")
     parser.add_argument("--child", choices=("ours", "library"), help=argparse.SUPPRESS)
     parser.add_argument("--endpoint", help=argparse.SUPPRESS)
@@ -37,7 +40,9 @@ def main() -> int:
         print(json.dumps({"seconds": seconds, "processor_s": time.process_time()}))
         return 0
     with tempfile.TemporaryDirectory(dir=wishes.folder) as work:
-        print(json.dumps(compare(Path(work), wishes.size_mb << 20, wishes.rounds), indent=2))
+        figures = compare(Path(work), wishes.size_mb << 20, wishes.rounds)
+        figures |= killed(Path(work), wishes.kills) if wishes.kills else {}
+        print(json.dumps(figures, indent=2))
     return 0
 
 
@@ -82,6 +87,38 @@ def compare(work: Path, size_bytes: int, rounds: int) -> dict[str, float]:
         "ours_processor_s": round(statistics.median(processor["ours"]), 2),
         "library_processor_s": round(statistics.median(processor["library"]), 2),
     }
+
+
+def killed(work: Path, kills: int) -> dict[str, float]:
+    """Kill the fetching process at random moments; the share of bytes that were fetched twice."""
+    size = (work / "hub" / NAME).stat().st_size
+    target = work / "killed"
+    with FakeHub(work / "hub") as hub:
+        hub.rate = 100 << 20
+        for kill in range(kills):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.download.fetch_child", hub.endpoint, str(target), NAME],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdout is not None
+            wanted = size * (kill + random.random()) / (kills + 1)
+            for line in process.stdout:
+                phase, _space, done = line.strip().partition(" ")
+                if phase == "downloading" and int(done) >= wanted:
+                    break
+            process.kill()
+            process.wait()
+            process.stdout.close()
+        _child("ours", hub.endpoint, target)
+        starts = [asked.first for asked in hub.file_requests()]
+        right = hub.sha256(target / NAME) == hub.sha256(work / "hub" / NAME)
+        return {
+            "kills": len(starts) - 1,
+            "started_from_zero": starts[1:].count(0),
+            "hash_right": float(right),
+            "fetched_twice_percent": round(100 * (hub.sent_bytes() - size) / size, 2),
+        }
 
 
 def _child(way: str, endpoint: str, target: Path) -> dict[str, float]:

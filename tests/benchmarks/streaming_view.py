@@ -16,6 +16,7 @@ import statistics
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -60,7 +61,7 @@ def script(tokens: int) -> list[str]:
     while len(text) < length:
         text += SECTION.format(n=len(text) // 700)
     cuts = [round(i * length / tokens) for i in range(tokens + 1)]
-    return [text[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(cuts)]
 
 
 class Heart(QObject):

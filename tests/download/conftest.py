@@ -29,6 +29,7 @@ QUICK = TransferPolicy(
     backoff_start_s=0.01,
     backoff_limit_s=0.05,
     give_up_after_s=3,
+    least_tries=2,
     chunk_bytes=CHUNK,
     sync_bytes=4 * CHUNK,
     report_interval_s=0,

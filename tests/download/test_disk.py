@@ -75,7 +75,7 @@ def test_it_stops_before_the_disk_is_full(fetcher: Fetcher) -> None:
     free = [10 * SIZE]
 
     def watch(status: Status) -> None:
-        if status.phase is Phase.DOWNLOADING and 5 * CHUNK < status.done_bytes < 8 * CHUNK:
+        if status.phase is Phase.DOWNLOADING and 5 * CHUNK < status.done_bytes < 12 * CHUNK:
             free[0] = CHUNK // 2
         if status.phase is Phase.NO_SPACE:
             free[0] = 10 * SIZE

@@ -76,13 +76,13 @@ def test_the_raw_form_really_fails_without_repair(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(300)
-def test_every_combination_of_findings(tmp_path: Path) -> None:
+def test_every_combination_of_findings(fast_folder: Path) -> None:
     """Repaired: equal to the reference in the engine, unchanged by a second run. Undone: sha256 equal."""
-    reference = make_form(tmp_path / "reference.gguf", REFERENCE)
+    reference = make_form(fast_folder / "reference.gguf", REFERENCE)
     repaired = []
     ways = dict.fromkeys(Way, 0)
     for number, form in enumerate(every_combination()):
-        file = make_form(tmp_path / f"{number}.gguf", form)
+        file = make_form(fast_folder / f"{number}.gguf", form)
         before = sha256(file)
         contradictory = form.raw_decay is not form.raw_norms
         if contradictory:
@@ -107,26 +107,26 @@ def test_every_combination_of_findings(tmp_path: Path) -> None:
         assert not journal.journal_path(file).exists()
         file.unlink()
     print("ways:", {way.value: count for way, count in ways.items()})
-    assert ways[Way.IN_PLACE]
-    assert ways[Way.COPY]
-    assert_all_equal([file.with_suffix(".kept") for file in repaired], reference, tmp_path)
+    assert ways[Way.IN_PLACE] > 200
+    assert ways[Way.COPY] > 100
+    assert_all_equal([file.with_suffix(".kept") for file in repaired], reference, fast_folder)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_combination_in_the_engine(tmp_path: Path) -> None:
+def test_every_combination_in_the_engine(fast_folder: Path) -> None:
     """As above with every single repaired file in the engine, also after two more moves."""
-    reference = make_form(tmp_path / "reference.gguf", REFERENCE)
+    reference = make_form(fast_folder / "reference.gguf", REFERENCE)
     files = []
     for number, form in enumerate(every_combination()):
-        file = make_form(tmp_path / f"{number}.gguf", form)
+        file = make_form(fast_folder / f"{number}.gguf", form)
         repair(file, KNOWS_QWEN, force=True)
         if number % 3 == 0:
             repair(file, KNOWS_BOTH, force=True, target=CLOVER)
             repair(file, KNOWS_BOTH, force=True, target=HYBRID)
         files.append(file)
     for start in range(0, len(files), 150):
-        assert_all_equal(files[start : start + 150], reference, tmp_path)
+        assert_all_equal(files[start : start + 150], reference, fast_folder)
 
 
 def test_every_kind_of_room(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -117,5 +118,5 @@ def test_neighbouring_prose_is_joined_and_nothing_else() -> None:
     groups = [group for block in split(MIXED) for group in joiner.add(block)] + joiner.finish()
     blocks = [joined(group) for group in groups]
     assert "".join(block.source for block in blocks) == MIXED
-    neighbours = zip(blocks, blocks[1:], strict=False)
+    neighbours = pairwise(blocks)
     assert not any(a.kind is b.kind is BlockKind.PROSE and a.level == b.level for a, b in neighbours)

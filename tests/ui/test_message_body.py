@@ -270,7 +270,7 @@ HOSTILE = """![a](http://127.0.0.1:9/x.png) ![r][ref] <img src="http://127.0.0.1
 
 
 @pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Every resource that a document asks for, every connection and every file opened by Python."""
     seen: list[Any] = []
     load = ProseView.loadResource
@@ -282,7 +282,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setattr(ProseView, "loadResource", noting)
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, lambda *a, **k: seen.append(("socket", a)))
-    yield seen
+    return seen
 
 
 def test_hostile_text_fetches_nothing(body: MessageBody, qtbot: QtBot, recorded: list[Any]) -> None:

@@ -277,3 +277,42 @@ def test_every_control_has_a_name(messages: MessageList, qtbot: QtBot) -> None:
     for control in messages.findChildren(QWidget):
         if control.focusPolicy() & Qt.FocusPolicy.TabFocus and control.isVisible():
             assert control.accessibleName(), control
+
+
+def test_by_keyboard_alone(messages: MessageList, qtbot: QtBot) -> None:
+    """Tab goes through the parts of the messages in reading order, and what has the focus can be seen."""
+    messages.set_history(
+        [HistoryMessage(True, "Q"), HistoryMessage(False, "A\n\n```sh\ncode\n```\n\nEnd", "T")]
+    )
+    quiet(qtbot, messages)
+    messages.activateWindow()
+    messages.setFocus()
+    qtbot.waitUntil(messages.hasFocus)
+    names: list[str] = []
+    for _step in range(8):
+        before = messages.grab().toImage()
+        messages.focusNextChild()
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        names.append(focused.accessibleName())
+        assert messages.grab().toImage() != before, names
+    assert names == [
+        "You, message 1",
+        "Copy message",
+        "Thoughts, folded",
+        "Answer, message 2",
+        "Copy code",
+        "Code, sh",
+        "Answer, message 2",
+        "Copy message",
+    ]
+
+
+def test_page_keys_scroll_while_a_text_has_the_focus(messages: MessageList, qtbot: QtBot) -> None:
+    messages.set_history(history(30))
+    quiet(qtbot, messages)
+    text = next(v for v in messages.findChildren(ProseView) if v.isVisible() and v.visibleRegion())
+    value = messages.verticalScrollBar().value()
+    text.setFocus()
+    qtbot.keyClick(text, Qt.Key.Key_PageUp)
+    assert messages.verticalScrollBar().value() < value

@@ -8,6 +8,7 @@ read. Must not know: the engine, the store; it gets strings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
@@ -241,15 +242,15 @@ class MessageList(QScrollArea):
     def _anchor(self) -> tuple[int, int]:
         """What shall stay where it is: a message, and how far its top is above the upper edge.
 
-        It is the message at the upper edge, unless that one is still to be built: then its end stays.
+        It is the message at the upper edge, unless that one is still being built: then the first below it
+        that is complete.
         """
         top = self.verticalScrollBar().value()
         bottom = top + self.viewport().height()
         first, last = self._range(top, bottom)
         if first == last:
             return max(0, len(self._entries) - 1), 0
-        entry = self._entries[first]
-        if entry.top < top and first + 1 < last and not entry.is_settled:
+        while first + 1 < last and not self._entries[first].is_settled:
             first += 1
         return first, top - self._entries[first].top
 
@@ -303,6 +304,16 @@ class MessageList(QScrollArea):
             self._settle_timer.start(0)
             return
         self._drop_far_views()
+        self._chain_tab_stops()
+
+    def _chain_tab_stops(self) -> None:
+        """Tab goes through the messages as they are read, whenever each of them was built."""
+        stops: list[QWidget] = [self]
+        for entry in self._entries:
+            if entry.view:
+                stops.extend(entry.view.tab_stops())
+        for before, after in pairwise(stops):
+            QWidget.setTabOrder(before, after)
 
     def _follow_viewports(self) -> None:
         top = self.verticalScrollBar().value()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -165,6 +165,18 @@ class MessageView(QWidget):
         self.resize(width, height)
         return height
 
+    def tab_stops(self) -> list[QWidget]:
+        """What the Tab key reaches in this message, from top to bottom."""
+        stops = [
+            child for child in self.findChildren(QWidget) if child.focusPolicy() & Qt.FocusPolicy.TabFocus
+        ]
+
+        def place(child: QWidget) -> tuple[int, int]:
+            at = child.mapTo(self, QPoint(0, 0))
+            return at.y(), at.x()
+
+        return sorted(stops, key=place)
+
     def follow_viewport(self, top: int) -> None:
         """What can be seen begins at ``top`` (own coordinates)."""
         if isinstance(self.body, MessageBody):
@@ -260,8 +272,6 @@ class MessageView(QWidget):
             self.thinking.height_changed.connect(self._on_height)
             self.thinking.link_activated.connect(self.link_activated)
             self.thinking.toggled.connect(self.thinking_toggled)
-            # Reached by keyboard before the answer, as it is read.
-            QWidget.setTabOrder(self.thinking.header, self.copy_button)
             self._on_height()
         return self.thinking
 

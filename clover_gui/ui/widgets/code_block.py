@@ -11,6 +11,7 @@ from PySide6.QtCore import QMimeData, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QPainter,
@@ -26,7 +27,7 @@ from clover_gui.i18n import _, capped
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.buttons import CopyButton
 from clover_gui.ui.widgets.highlighter import CodeHighlighter
-from clover_gui.ui.widgets.text_parts import is_page_key, show_text_menu
+from clover_gui.ui.widgets.text_parts import KEYBOARD_REASONS, is_page_key, show_text_menu
 
 FOLD = 4_000
 """Characters after which a single line is drawn on the next one; Qt is slow with longer lines."""
@@ -201,8 +202,9 @@ class CodeBlock(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(self._theme.colors.border), 1))
-        painter.setBrush(QColor(self._theme.colors.code_background))
+        colors = self._theme.colors
+        painter.setPen(QPen(QColor(colors.focus), 2) if self.editor.ring else QPen(QColor(colors.border), 1))
+        painter.setBrush(QColor(colors.code_background))
         radius = self._theme.space(0.4)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
         painter.end()
@@ -263,6 +265,8 @@ class _CodeText(QPlainTextEdit):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
+        self.ring = False
+        """Whether the block around it shall show that it has the keyboard."""
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -273,6 +277,19 @@ class _CodeText(QPlainTextEdit):
         self.viewport().setAutoFillBackground(False)
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._set_ring(event.reason() in KEYBOARD_REASONS)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self._set_ring(False)
+
+    def _set_ring(self, ring: bool) -> None:
+        self.ring = ring
+        if block := self.parentWidget():
+            block.update()
 
     def createMimeDataFromSelection(self) -> QMimeData:
         data = QMimeData()

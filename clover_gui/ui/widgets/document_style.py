@@ -24,6 +24,7 @@ class DocumentStyle:
     font: QFont
     text_color: str
     quote_color: str
+    focus_color: str
     paragraph_gap: int
     item_gap: int
     quote_indent: int
@@ -68,6 +69,7 @@ td {{ {cell} {lines} border-bottom: 1px solid {colors.border}; }}
         font=theme.reading_font(),
         text_color=colors.muted if muted else colors.text,
         quote_color=colors.border,
+        focus_color=colors.focus,
         paragraph_gap=gap,
         item_gap=item,
         quote_indent=quote,

@@ -12,11 +12,13 @@ from PySide6.QtCore import QByteArray, QEvent, QMimeData, QRectF, Qt, QUrl, Sign
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
+    QFocusEvent,
     QHelpEvent,
     QKeyEvent,
     QPainter,
     QPaintEvent,
     QPalette,
+    QPen,
     QTextOption,
     QWheelEvent,
 )
@@ -26,7 +28,7 @@ from clover_gui.i18n import capped
 from clover_gui.ui.widgets.document_style import DocumentStyle
 from clover_gui.ui.widgets.markdown import is_openable
 from clover_gui.ui.widgets.selected_text import selected_text
-from clover_gui.ui.widgets.text_parts import is_page_key, show_text_menu
+from clover_gui.ui.widgets.text_parts import KEYBOARD_REASONS, is_page_key, show_text_menu
 
 _FLAGS = Qt.TextInteractionFlag
 _NEVER = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
@@ -50,6 +52,7 @@ class ProseView(QTextBrowser):
         self._ideal: tuple[int, int] | None = None
         """The widest and the ideal width, once measured."""
         self._quotes: list[QRectF] = []
+        self._ring = False
         self._links_by_keyboard(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setUndoRedoEnabled(False)
@@ -205,6 +208,21 @@ class ProseView(QTextBrowser):
                 painter.drawRoundedRect(bar, 1, 1)
             painter.end()
         super().paintEvent(event)
+        if self._ring:
+            painter = QPainter(self.viewport())
+            painter.setPen(QPen(QColor(self._style.focus_color), 1))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+            painter.end()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._ring = event.reason() in KEYBOARD_REASONS
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._ring = False
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         sideways = abs(event.angleDelta().x()) > abs(event.angleDelta().y())

@@ -11,6 +11,9 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit
 
 from clover_gui.i18n import _
 
+KEYBOARD_REASONS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+"""Focus that came by these is shown by a ring; a click needs none."""
+
 _PAGE_KEYS = (Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _END_KEYS = (Qt.Key.Key_Home, Qt.Key.Key_End)
 
