@@ -46,10 +46,12 @@ class Entry:
     fitted_width: int = -1
     estimated_width: int = -1
     thinking_open: bool = False
+    steady: bool = False
+    """Its height was that of all its text when everything was placed the last time."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether its height is that of all its text."""
+        """Whether its height is that of all its text now."""
         if self.view is None:
             return False
         body = self.view.body

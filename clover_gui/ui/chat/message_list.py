@@ -235,6 +235,8 @@ class MessageList(QScrollArea):
                     break
         finally:
             self._laying_out = self._moving = False
+        for entry in self._entries:
+            entry.steady = entry.is_settled
         self._follow_viewports()
         self._place_button()
         self._settle_timer.start(SETTLE_MS)
@@ -250,7 +252,7 @@ class MessageList(QScrollArea):
         first, last = self._range(top, bottom)
         if first == last:
             return max(0, len(self._entries) - 1), 0
-        while first + 1 < last and not self._entries[first].is_settled:
+        while first + 1 < last and not self._entries[first].steady:
             first += 1
         return first, top - self._entries[first].top
 
