@@ -44,6 +44,7 @@ class Answer:
     token_sent: bool
     body: http.client.HTTPResponse
     linked: dict[str, str] = field(default_factory=dict)
+    redirected: bool = False
 
     def read(self) -> bytes:
         """What has arrived, at most PIECE_BYTES; b"" at the end.
@@ -76,13 +77,13 @@ class Connection:
             HubUnreachable, HubCertificateRefused, ProxyFailed, HubFailed (too many or bad redirects).
         """
         linked: dict[str, str] = {}
-        for _hop in range(_MOST_REDIRECTS):
+        for hop in range(_MOST_REDIRECTS):
             answer = self._ask(url, first, last)
             for name in ("x-linked-etag", "x-linked-size"):
                 if value := answer.headers.get(name):
                     linked.setdefault(name, value)
             if answer.status not in _REDIRECTS:
-                answer.linked = linked
+                answer.linked, answer.redirected = linked, hop > 0
                 return answer
             self._close()
             url = self._next(url, answer.headers.get("location") or "", answer.host)

@@ -176,6 +176,7 @@ class Model:
         if not self.handle:
             raise LlamaError(f"llama_model_load_from_file: {path.name}")
         self.vocabulary = binding.llama_model_get_vocab(self.handle)
+        self._pieces: dict[int, bytes] = {}
 
     def close(self) -> None:
         if self.handle:
@@ -192,6 +193,11 @@ class Model:
     def is_recurrent(self) -> bool:
         """Has a state that cannot be cut back (recurrent or hybrid)."""
         return bool(self.c.llama_model_is_recurrent(self.handle) or self.c.llama_model_is_hybrid(self.handle))
+
+    @property
+    def trained_context(self) -> int:
+        """Tokens that the model was trained for, 0 where the file does not say."""
+        return max(0, int(self.c.llama_model_n_ctx_train(self.handle)))
 
     @property
     def vocabulary_size(self) -> int:
@@ -252,6 +258,12 @@ class Model:
 
     def piece(self, token: int) -> bytes:
         """The bytes that a token writes; control tokens write nothing."""
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._piece(token)
+        return piece
+
+    def _piece(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(64)
         count = self.c.llama_token_to_piece(self.vocabulary, token, buffer, len(buffer), 0, False)
         if count < 0:
@@ -261,6 +273,12 @@ class Model:
 
     def ends_answer(self, token: int) -> bool:
         return bool(self.c.llama_vocab_is_eog(self.vocabulary, token))
+
+    def ending_tokens(self) -> list[int]:
+        """The tokens with which answers usually end."""
+        c, vocabulary = self.c, self.vocabulary
+        found = {int(c.llama_vocab_eos(vocabulary)), int(c.llama_vocab_eot(vocabulary))}
+        return sorted(token for token in found if token >= 0 and self.ends_answer(token))
 
 
 class Context:
@@ -333,11 +351,30 @@ class Context:
     def restore_recurrent(self, buffer: ctypes.Array[Any]) -> bool:
         return bool(self.c.llama_state_seq_set_data_ext(self.handle, buffer, len(buffer), 0, _PARTIAL_ONLY))
 
+    def state_bytes(self) -> int:
+        """What ``save`` would take now."""
+        return int(self.c.llama_state_seq_get_size(self.handle, 0))
+
+    def save(self) -> ctypes.Array[Any] | None:
+        """Copy of the whole state: attention and, where there is one, the recurrent part."""
+        size = self.state_bytes()
+        buffer = (ctypes.c_uint8 * size)()
+        done = self.c.llama_state_seq_get_data(self.handle, buffer, size, 0)
+        return buffer if done == size else None
+
+    def restore(self, buffer: ctypes.Array[Any]) -> bool:
+        """Bring a saved state back into an empty memory. After a failure the memory is to be cleared."""
+        return bool(self.c.llama_state_seq_set_data(self.handle, buffer, len(buffer), 0))
+
+    def logits_in_place(self) -> Native:
+        """The engine's own values of the last token (float pointer); changing them changes the choice."""
+        return self.c.llama_get_logits_ith(self.handle, -1)
+
     def logits(self) -> list[float]:
         """Of the last token, for checks."""
         model = self.c.llama_get_model(self.handle)
         count = self.c.llama_vocab_n_tokens(self.c.llama_model_get_vocab(model))
-        values: list[float] = self.c.llama_get_logits_ith(self.handle, -1)[:count]
+        values: list[float] = self.logits_in_place()[:count]
         return values
 
 

@@ -41,6 +41,20 @@ STOP_END = "end"  # the model ended its answer
 STOP_LENGTH = "length"  # max_tokens reached
 STOP_CONTEXT = "context-full"  # the context is used up
 STOP_CANCELLED = "cancelled"
+STOP_STRING = "stop-string"  # one of ``Limits.stop_strings`` was written
+STOP_LOOP = "loop"  # the same again and again (see ``Limits.loop_tokens``)
+STOP_NOT_A_NUMBER = "not-a-number"  # the engine computes values that are no numbers
+
+# ``Text.thinking_closed`` and ``Finished.thinking_closed``: why the thoughts were ended from outside.
+CLOSED_BUDGET = "budget"  # ``Limits.thinking_tokens`` and its grace were used up
+CLOSED_RESERVE = "reserve"  # the rest of the context, or of max_tokens, is kept for the answer
+CLOSED_LOOP = "loop"
+CLOSED_END = "end"  # the model wanted to end without having answered
+
+# ``Finished.cause``: what probably is behind STOP_LOOP and STOP_NOT_A_NUMBER.
+CAUSE_FILE = "file"  # wrong from its first words on: the file or its quantisation is broken
+CAUSE_LONG_CONTEXT = "long-context"  # beyond what the model was trained for, or far into the context
+CAUSE_REPETITION = "repetition"  # sound at first: it fell into a loop
 
 # Layout of one chat message in ``Generate.messages``.
 ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT = "system", "user", "assistant"
@@ -60,7 +74,7 @@ class LoadSettings:
 
     ``gpu_layers`` as in llama.cpp (repeating layers + 1 for the output; -1 all). ``threads`` 0 lets the
     child choose physical cores minus one (at least one). ``checkpoint_bytes`` bounds the copies of the
-    recurrent state that make later turns of hybrid models fast.
+    recurrent state that make later turns of hybrid models fast, and those of other chats' states.
     """
 
     path: str
@@ -76,7 +90,11 @@ class LoadSettings:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is chosen. temperature 0 is greedy. seed None means a new one each time."""
+    """How the next token is chosen. temperature 0 is greedy. seed None means a new one each time.
+
+    The penalties look only at what the answer wrote itself. ``json_only`` lets the answer (not the thoughts)
+    be one JSON object or array and nothing else; penalties are left out there, since they punish its signs.
+    """
 
     temperature: float = 0.7
     top_k: int = 40
@@ -85,6 +103,29 @@ class Sampling:
     presence_penalty: float = 0.0
     repeat_penalty: float = 1.0
     seed: int | None = None
+    json_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far an answer may go. Counts in tokens; 0 switches a limit off.
+
+    After ``thinking_tokens`` thoughts are drawn to their end more and more, and after ``thinking_grace``
+    more they are closed; the answer then begins. After ``answer_tokens`` the answer is drawn to its end in
+    the same way (by ``answer_grace`` as strongly as thoughts at theirs), but never cut. The first numbers are
+    those that the makers of Clover publish. ``answer_reserve`` of the room that is left (at most a quarter
+    of it) is kept for the answer: thoughts are closed before they use it. ``loop_tokens``: so many tokens
+    that only repeat a cycle close the thoughts or stop the answer. ``stop_strings`` end an answer where one
+    of them would come; they are not looked for in thoughts.
+    """
+
+    thinking_tokens: int = 4096
+    thinking_grace: int = 512
+    answer_tokens: int = 8192
+    answer_grace: int = 2048
+    answer_reserve: int = 1024
+    loop_tokens: int = 200
+    stop_strings: tuple[str, ...] = ()
 
 
 # ------------------------------------------------------------------ requests (program -> child)
@@ -120,6 +161,20 @@ class Generate:
     thinking: bool | None = None
     sampling: Sampling = field(default_factory=Sampling)
     max_tokens: int = 0  # 0: until the context is full
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Ask for Counted: how long this prompt is, and what must go if it does not fit.
+
+    ``reserve`` is the room in tokens that the answer shall have (at most a quarter of the context counts).
+    """
+
+    id: int
+    messages: tuple[PromptMessage, ...]
+    thinking: bool | None = None
+    reserve: int = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +256,7 @@ class BufferBytes:
 class Loaded:
     """The model answers: a warm-up token was computed. ``template`` is "file", "builtin" or "plain".
 
+    ``trained_context`` is what the model was trained for (0: not said).
     ``seconds`` is the time from the request to here. ``can_switch_thinking`` was found by rendering the
     template with and without the switch. ``template_error`` says why the file's template is not used.
     """
@@ -216,6 +272,7 @@ class Loaded:
     threads: int = 1
     chat_bos: bool = False
     template_error: str = ""
+    trained_context: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +286,8 @@ class Reading:
     """The prompt is being read: ``done`` of ``total`` new tokens, ``reused`` were known already.
 
     The first one of an answer has done=0 and tells whether the rendered prompt ends inside an open
-    thinking block (``in_thinking``).
+    thinking block (``in_thinking``). ``thinking_budget`` is what the thoughts may take in the end, all
+    limits considered (0: as much as they like).
     """
 
     id: int
@@ -238,6 +296,7 @@ class Reading:
     reused: int = 0
     seconds: float = 0.0
     in_thinking: bool = False
+    thinking_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +304,8 @@ class Text:
     """A piece of the answer, whole characters only. ``tokens`` counts those written so far in all.
 
     ``seconds`` is the writing time so far; ``context_used`` the tokens that the context holds now.
+    ``thinking_tokens`` of ``tokens`` are thoughts; ``thinking_closed`` (CLOSED_*) says that they were ended
+    from outside.
     """
 
     id: int
@@ -252,11 +313,17 @@ class Text:
     tokens: int
     seconds: float
     context_used: int = 0
+    thinking_tokens: int = 0
+    thinking_closed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer ended. Tokens: ``read`` newly evaluated, ``reused`` from before, ``written`` generated."""
+    """The answer ended. Tokens: ``read`` newly evaluated, ``reused`` from before, ``written`` generated.
+
+    ``thinking_tokens`` of those written are thoughts. ``cause`` (CAUSE_*) goes with STOP_LOOP and
+    STOP_NOT_A_NUMBER.
+    """
 
     id: int
     reason: str
@@ -267,6 +334,27 @@ class Finished:
     write_seconds: float
     context_used: int
     seed: int = 0
+    thinking_tokens: int = 0
+    thinking_closed: str = ""
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The prompt has ``prompt_tokens``. ``fits``: with the reserve for the answer, of which ``reserve`` counts.
+
+    Where it does not fit, ``drop`` is the least number of the oldest turns (a message of the person and what
+    followed it) without which it does, and ``tokens_after_drop`` its length then. 0 turns: even the newest
+    message alone is too long.
+    """
+
+    id: int
+    prompt_tokens: int
+    context_tokens: int
+    reserve: int
+    fits: bool
+    drop: int = 0
+    tokens_after_drop: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +383,7 @@ class Fatal:
     reason: str
 
 
-Request = Describe | Load | DryRun | Generate | Cancel | Unload | Shutdown
+Request = Describe | Load | DryRun | Generate | Count | Cancel | Unload | Shutdown
 Event = (
     Ready
     | EngineInfo
@@ -305,6 +393,7 @@ Event = (
     | Reading
     | Text
     | Finished
+    | Counted
     | Unloaded
     | Failed
     | Fatal

@@ -73,7 +73,10 @@ def _proxy(error: errors.ProxyFailed) -> Explanation:
         sentences.get(error.kind, _("The proxy {host} cannot be reached or refused the connection.")).format(
             host=host
         ),
-        _("Check the proxy in the settings (http://user:password@host:port), or download without it."),
+        _(
+            "Check the proxy in the system's settings, or name the right one with --proxy"
+            " (http://user:password@host:port)."
+        ),
         cleaned(str(error)),
     )
 
@@ -190,9 +193,9 @@ def _choice(error: errors.ModelChoiceFailed) -> Explanation:
     }
     sentence = sentences.get(error.kind, _("No model file of {name} fits “{pattern}”. There are: {names}."))
     next_step = (
-        _("Name one of them, or a piece of its name that no other has.")
-        if error.kind == "several"
-        else _("Choose a file that holds the whole model.")
+        _("Choose a file that holds the whole model.")
+        if error.kind == "split"
+        else _("Name one of them, or a piece of its name that no other has.")
     )
     if not error.names:
         sentence = _("{name} has no GGUF file.")

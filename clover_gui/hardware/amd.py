@@ -59,6 +59,14 @@ def is_suspended(bus_id: str, root: Path = Path("/")) -> bool:
     return bool(bus_id) and _text(place) in ("suspended", "suspending")
 
 
+def drives_display(bus_id: str, root: Path = Path("/")) -> bool | None:
+    """Whether a screen is connected to the device; None where Linux does not list its outputs."""
+    outputs = list((root / "sys/bus/pci/devices" / bus_id / "drm").glob("card*/card*-*/status"))
+    if not bus_id or not outputs:
+        return None
+    return any(_text(output) == "connected" for output in outputs)
+
+
 def read_amd_vram(bus_id: str, root: Path = Path("/")) -> tuple[int, int] | None:
     """Total and used VRAM of an AMD device in bytes, or None."""
     folder = root / "sys/bus/pci/devices" / bus_id

@@ -22,6 +22,9 @@ class Gpu:
     use. ``shared_*`` is RAM that an integrated device may borrow beside its own: never part of ``vram_*``.
     ``vram_is_minimum``: the source cannot count further, there may be more. ``source`` is "nvml", "sysfs",
     "pci" (a card without a working driver), "metal" or "registry".
+
+    ``drives_display``: a screen takes some of its memory, more at times; None where nobody tells.
+    ``was_asleep``: it slept to save power when it was looked at (asking the driver wakes it).
     """
 
     name: str
@@ -37,6 +40,8 @@ class Gpu:
     shared_total_bytes: int | None = None
     shared_free_bytes: int | None = None
     vram_is_minimum: bool = False
+    drives_display: bool | None = None
+    was_asleep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +57,16 @@ class Processor:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Main memory. ``available_bytes`` is what programs can get without swapping."""
+    """Main memory. ``available_bytes`` is what programs can get without swapping.
+
+    ``bandwidth`` is how fast all cores together read it, in bytes per second; 0 where it was not measured.
+    """
 
     total_bytes: int
     available_bytes: int
     swap_total_bytes: int = 0
     swap_free_bytes: int = 0
+    bandwidth: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class Nvml(Protocol):
     def nvmlDeviceGetMemoryInfo(self, handle: object, /) -> MemoryInfo: ...
     def nvmlDeviceGetPciInfo(self, handle: object, /) -> PciInfo: ...
     def nvmlDeviceGetCudaComputeCapability(self, handle: object, /) -> tuple[int, int]: ...
+    def nvmlDeviceGetDisplayActive(self, handle: object, /) -> int: ...
     def nvmlDeviceGetComputeRunningProcesses(self, handle: object, /) -> Sequence[RunningProcess]: ...
     def nvmlDeviceGetGraphicsRunningProcesses(self, handle: object, /) -> Sequence[RunningProcess]: ...
 
@@ -192,6 +193,7 @@ def _read_one(nvml: Nvml, index: int, driver: str, memory: Memory) -> Gpu:
         source="nvml",
         index=index,
         bus_id=_bus_id(nvml, handle),
+        drives_display=_drives_display(nvml, handle),
     )
 
 
@@ -236,6 +238,13 @@ def _capability(nvml: Nvml, handle: object) -> str:
     except nvml.NVMLError:
         return ""
     return f"{major}.{minor}"
+
+
+def _drives_display(nvml: Nvml, handle: object) -> bool | None:
+    try:
+        return bool(nvml.nvmlDeviceGetDisplayActive(handle))
+    except nvml.NVMLError:
+        return None
 
 
 def _bus_id(nvml: Nvml, handle: object) -> str:

@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,6 +50,9 @@ def probe_gpus(
     memory: Memory, root: Path = Path("/"), system_platform: str = sys.platform
 ) -> tuple[tuple[Gpu, ...], tuple[ProbeNote, ...]]:
     """All graphics devices: NVIDIA by its driver, the rest by what the system lists."""
+    linux = system_platform.startswith("linux")
+    # Asking a driver wakes its device: what slept before is seen only now.
+    asleep = {c.bus_id for c in amd.pci_cards(root) if amd.is_suspended(c.bus_id, root)} if linux else set()
     found, found_notes = nvidia.probe_nvidia(memory, root, system_platform)
     gpus, notes = list(found), list(found_notes)
     if system_platform == "darwin":
@@ -68,7 +72,13 @@ def probe_gpus(
             if gpu.source == "pci":
                 driver = f"its driver is {card.driver}" if card.driver else "no driver is loaded for it"
                 notes.append(ProbeNote("graphics", "no-driver", f"{gpu.name} at {card.bus_id}: {driver}"))
+        gpus = [_with_state(gpu, gpu.bus_id in asleep, root) for gpu in gpus]
     return tuple(gpus), tuple(notes)
+
+
+def _with_state(gpu: Gpu, asleep: bool, root: Path) -> Gpu:
+    shows = amd.drives_display(gpu.bus_id, root) if gpu.drives_display is None else gpu.drives_display
+    return replace(gpu, was_asleep=asleep, drives_display=shows)
 
 
 def _tried(probe: str, notes: list[ProbeNote], read: Callable[[], _T], otherwise: _T) -> _T:

@@ -8,18 +8,22 @@ The order of preference, for the asked or the usual context:
                      processor only
 
 What was set by hand is kept and the rest arranged round it. Every candidate is checked as a whole, on
-both sides, so a plan that does not fit cannot come out.
+every GPU and in RAM, so a plan that does not fit cannot come out.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.memory import MIB, Layout, all_gpu_layers, gpu_need, ram_need
+from clover_gui.planning.budget import Budget, Known
+from clover_gui.planning.memory import Layout, all_gpu_layers
 from clover_gui.planning.plan import DoesNotFit, FitPlan, KvType, Placement, Wishes
+from clover_gui.planning.refusal import no_gpu_fit, no_ram_fit
 
 USUAL_CONTEXT = 32768
 SMALLEST_CONTEXT = 4096
@@ -27,76 +31,93 @@ SMALLEST_CONTEXT = 4096
 _SMALLEST_FULL_CONTEXT = 8192
 # Without a GPU: more context than this only where RAM abounds, and never more than twice as much.
 _CPU_CONTEXT = 8192
-# RAM that stays free for other programs, and below which the plan says that it is tight.
-_RAM_RESERVE_BYTES = 512 * MIB
-_RAM_TIGHT_BYTES = 2048 * MIB
+# With everything on the GPU the processor only hands over tokens; more threads would only wait for each other.
+_MOST_IDLE_THREADS = 4
+# Less context than this is no chat.
+_SMALLEST_OFFERED_CONTEXT = 512
+
+# Candidates of which each needs less on the GPUs than the one before.
+_Ladder = list[Layout]
 
 
 def make_plan(
-    machine: Machine, model: ModelFile, wishes: Wishes | None = None, usable_gpu: Gpu | None = None
+    machine: Machine,
+    model: ModelFile,
+    wishes: Wishes | None = None,
+    usable_gpu: Gpu | tuple[Gpu, ...] | None = None,
+    known: Known | None = None,
 ) -> FitPlan | DoesNotFit:
-    """The best placement that fits, or what the smallest one lacks.
+    """The best placement that fits, or what the smallest one lacks. Some milliseconds.
 
-    ``usable_gpu`` is the device that the engine can use (None: none), with the memory that is free now.
+    ``usable_gpu`` is the device, or are the devices in the engine's order, that the engine can use (None:
+    none), with the memory that is free now. ``known`` is what was measured on this machine.
     """
-    return _Planner(machine, model, wishes or Wishes(), usable_gpu).plan()
+    gpus = usable_gpu if isinstance(usable_gpu, tuple) else (usable_gpu,) if usable_gpu else ()
+    return _Planner(machine, model, wishes or Wishes(), gpus, known or Known()).plan()
 
 
 class _Planner:
-    """One planning run: the facts, and the steps from candidates to a checked plan."""
+    """One planning run: from candidates to a checked plan."""
 
-    def __init__(self, machine: Machine, model: ModelFile, wishes: Wishes, gpu: Gpu | None) -> None:
+    def __init__(
+        self, machine: Machine, model: ModelFile, wishes: Wishes, gpus: tuple[Gpu, ...], known: Known
+    ) -> None:
+        self._with_wishes = partial(_Planner, machine, model, gpus=gpus, known=known)
         self._model = model
         self._wishes = wishes
-        self._gpu = gpu
-        self._ram_free = machine.memory.available_bytes
-        self._gpu_free = _gpu_free(gpu, self._ram_free)
-        self._threads = wishes.threads or max(1, machine.processor.physical_cores - 1)
-        self._has_devices = bool(machine.gpus) or gpu is not None
+        self._budget = Budget(machine, model, wishes, gpus, known)
+        self._cores = max(1, machine.processor.physical_cores - 1)
+        self._has_devices = bool(machine.gpus) or bool(gpus)
         self._trained = model.trained_context or SMALLEST_CONTEXT
 
     def plan(self) -> FitPlan | DoesNotFit:
-        for layout in self._gpu_layouts():
-            if self._fits(layout):
-                return self._finished(layout)
-        if self._gpu_free is not None and self._gpu_by_hand():
-            return self._no_gpu_fit()
-        for layout in self._cpu_layouts():
-            if self._fits(layout):
-                return self._finished(layout)
-        return self._no_ram_fit([*self._cpu_layouts(), *self._on_gpu()])
+        layout = self.best()
+        return self._refusal() if layout is None else self._finished(layout)
+
+    def best(self) -> Layout | None:
+        """The first candidate that fits everywhere."""
+        for ladder in self._gpu_ladders():
+            layout = self._first_fit(ladder)
+            if layout is not None and self._budget.fits_ram(layout):
+                return layout
+        return next((layout for layout in self._cpu_layouts() if self._budget.fits_ram(layout)), None)
+
+    def _first_fit(self, ladder: _Ladder) -> Layout | None:
+        """The first that fits the GPUs. From the second on each needs less than the one before; the first
+        is asked by itself, because experts in RAM bring a buffer of their own along."""
+        if not ladder:
+            return None
+        if self._budget.fits_gpus(ladder[0]):
+            return ladder[0]
+        place = bisect.bisect_left(ladder, True, lo=1, key=self._budget.fits_gpus)
+        return ladder[place] if place < len(ladder) else None
 
     # ---------------------------------------------------------------- candidates, the best first
 
-    def _gpu_layouts(self) -> Iterator[Layout]:
-        if self._gpu_free is None:
+    def _gpu_ladders(self) -> Iterator[_Ladder]:
+        if not self._budget.has_gpu:
             return
-        if self._wishes.gpu_layers is not None:
-            if self._wishes.gpu_layers > 0:
-                yield from self._with_experts(min(self._wishes.gpu_layers, all_gpu_layers(self._model)))
+        everything = all_gpu_layers(self._model)
+        asked = self._wishes.gpu_layers
+        if asked is not None:
+            if asked > 0:
+                yield from self._with_experts(min(asked, everything))
             return
         if self._can_move_experts():
-            yield from self._with_experts(all_gpu_layers(self._model))
+            yield from self._with_experts(everything)
         else:
-            yield from self._full()
+            for context in self._contexts(_SMALLEST_FULL_CONTEXT):
+                for kv_type in self._kv_types():
+                    yield [self._layout(everything, self._expert_counts()[0], context, kv_type)]
         yield from self._partial()
 
-    def _with_experts(self, gpu_layers: int) -> Iterator[Layout]:
-        """All experts on the GPU, then those of more and more layers in RAM, then smaller caches."""
-        context = self._usual_context()
-        counts = self._expert_counts()
-        for count in counts:
-            yield self._layout(gpu_layers, count, context, self._kv_types()[0])
-        for smaller in self._contexts(SMALLEST_CONTEXT):
+    def _with_experts(self, gpu_layers: int) -> Iterator[_Ladder]:
+        """Experts of ever more layers in RAM; where that is not enough, the same with smaller caches."""
+        for context in self._contexts(SMALLEST_CONTEXT):
             for kv_type in self._kv_types():
-                yield self._layout(gpu_layers, counts[-1], smaller, kv_type)
+                yield [self._layout(gpu_layers, n, context, kv_type) for n in self._expert_counts()]
 
-    def _full(self) -> Iterator[Layout]:
-        for context in self._contexts(_SMALLEST_FULL_CONTEXT):
-            for kv_type in self._kv_types():
-                yield self._layout(all_gpu_layers(self._model), self._expert_counts()[0], context, kv_type)
-
-    def _partial(self) -> Iterator[Layout]:
+    def _partial(self) -> Iterator[_Ladder]:
         """Fewer layers on the GPU (experts, if any, in RAM), at a moderate context.
 
         Not where the place of the experts was set by hand: whole layers in RAM would take theirs along.
@@ -104,17 +125,19 @@ class _Planner:
         if self._can_move_experts() and self._wishes.cpu_expert_layers is not None:
             return
         context = self._wishes.context or min(self._usual_context(), _SMALLEST_FULL_CONTEXT)
-        for gpu_layers in range(self._model.layer_count, 1, -1):
-            yield self._layout(
-                gpu_layers, self._expert_counts()[-1], self._limited(context), self._kv_types()[0]
-            )
+        yield [
+            self._layout(layers, self._expert_counts()[-1], self._limited(context), self._kv_types()[0])
+            for layers in range(self._model.layer_count, 1, -1)
+        ]
 
     def _cpu_layouts(self) -> Iterator[Layout]:
         """Everything in RAM. Long contexts are read slowly here: they are chosen only where RAM abounds."""
+        if self._gpu_by_hand() and self._budget.has_gpu:
+            return
         for context in self._contexts(SMALLEST_CONTEXT):
             if self._wishes.context is None and context > _CPU_CONTEXT:
-                need = ram_need(self._model, self._layout(0, 0, context, self._kv_types()[0])).total
-                if context > 2 * _CPU_CONTEXT or 4 * need > self._ram_free:
+                needed = self._budget.ram_use(self._layout(0, 0, context, self._kv_types()[0]))
+                if context > 2 * _CPU_CONTEXT or 4 * needed > self._budget.ram_free:
                     continue
             for kv_type in self._kv_types():
                 yield self._layout(0, 0, context, kv_type)
@@ -129,7 +152,7 @@ class _Planner:
 
     def _can_move_experts(self) -> bool:
         """Experts in RAM relieve a card with memory of its own; one that shares the RAM gains nothing."""
-        return self._model.is_moe and self._gpu is not None and self._gpu.kind is DeviceKind.DISCRETE
+        return self._model.is_moe and self._budget.kind is DeviceKind.DISCRETE
 
     def _kv_types(self) -> list[KvType]:
         return [self._wishes.kv_type] if self._wishes.kv_type else [KvType.F16, KvType.Q8_0]
@@ -147,43 +170,31 @@ class _Planner:
             contexts.append(contexts[-1] // 2)
         return contexts
 
-    # ---------------------------------------------------------------- checks
-
-    def _fits(self, layout: Layout) -> bool:
-        return self._fits_gpu(layout) and self._ram_use(layout) + _RAM_RESERVE_BYTES <= self._ram_free
-
-    def _fits_gpu(self, layout: Layout) -> bool:
-        if layout.gpu_layers <= 0:
-            return True
-        needed = gpu_need(self._model, layout).total + self._wishes.reserve_bytes
-        return self._gpu_free is not None and needed <= self._gpu_free
-
-    def _ram_use(self, layout: Layout) -> int:
-        """RAM in all: a device without enough memory of its own takes the rest of its part from there."""
-        gpu, ram, device = gpu_need(self._model, layout), ram_need(self._model, layout), self._gpu
-        if device is None or device.kind is DeviceKind.DISCRETE or not gpu.total:
-            return ram.total
-        own = 0 if device.kind is DeviceKind.UNIFIED else device.vram_free_bytes or 0
-        return ram.total + max(0, gpu.total - own)
-
     # ---------------------------------------------------------------- results
 
     def _finished(self, layout: Layout) -> FitPlan:
+        budget, placement = self._budget, self._placement(layout)
+        threads = self._wishes.threads or (
+            min(self._cores, _MOST_IDLE_THREADS) if placement is Placement.FULL_GPU else self._cores
+        )
+        shares = budget.shares(layout)
         return FitPlan(
-            placement=self._placement(layout),
+            placement=placement,
             context=layout.context,
             kv_type=layout.kv_type,
             gpu_layers=layout.gpu_layers,
             cpu_expert_layers=layout.cpu_expert_layers,
-            threads=self._threads,
-            gpu=gpu_need(self._model, layout),
-            ram=ram_need(self._model, layout),
-            gpu_available_bytes=self._gpu_free or 0,
-            ram_available_bytes=self._ram_free,
-            gpu_name=self._gpu.name if self._gpu and layout.gpu_layers > 0 else "",
+            threads=threads,
+            gpu=budget.gpu_total(layout),
+            ram=budget.ram_need(layout),
+            gpu_available_bytes=budget.gpu_free,
+            ram_available_bytes=budget.ram_free,
+            gpu_name=" + ".join(share.name for share in shares),
             batch=layout.batch,
-            reserve_bytes=self._wishes.reserve_bytes if layout.gpu_layers > 0 else 0,
+            reserve_bytes=sum(share.reserve_bytes for share in shares),
             warnings=self._warnings(layout),
+            devices=shares,
+            speed=budget.speed(layout, threads),
         )
 
     def _placement(self, layout: Layout) -> Placement:
@@ -194,18 +205,18 @@ class _Planner:
         return Placement.EXPERTS_ON_CPU if layout.cpu_expert_layers else Placement.FULL_GPU
 
     def _warnings(self, layout: Layout) -> tuple[str, ...]:
-        placement = self._placement(layout)
+        placement, has_gpu = self._placement(layout), self._budget.has_gpu
         by_hand = self._wishes.gpu_layers == 0
         usual = self._usual_context() if layout.gpu_layers else min(self._usual_context(), _CPU_CONTEXT)
         found = {
-            "gpu-unusable": self._has_devices and self._gpu_free is None,
-            "not-on-gpu": self._gpu_free is not None and placement is Placement.CPU_ONLY and not by_hand,
+            "gpu-unusable": self._has_devices and not has_gpu,
+            "not-on-gpu": has_gpu and placement is Placement.CPU_ONLY and not by_hand,
             "context-limited": (self._wishes.context or 0) > self._trained,
             "context-reduced": layout.context < usual,
             "kv-quantised": layout.kv_type is not KvType.F16 and self._wishes.kv_type is None,
             "experts-in-ram": placement is Placement.EXPERTS_ON_CPU,
             "partly-on-gpu": placement is Placement.PARTIAL_GPU,
-            "ram-tight": self._ram_free - self._ram_use(layout) < _RAM_TIGHT_BYTES,
+            "ram-tight": self._budget.ram_is_tight(layout),
         }
         return tuple(word for word, holds in found.items() if holds)
 
@@ -215,52 +226,29 @@ class _Planner:
             return self._wishes.gpu_layers > 0
         return self._can_move_experts() and self._wishes.cpu_expert_layers is not None
 
+    # ---------------------------------------------------------------- refusals
+
     def _on_gpu(self) -> list[Layout]:
-        """Candidates whose part on the GPU fits there."""
-        return [layout for layout in self._gpu_layouts() if self._fits_gpu(layout)]
+        """Candidates whose part on the GPUs fits there."""
+        return [found for ladder in self._gpu_ladders() if (found := self._first_fit(ladder)) is not None]
 
-    def _no_gpu_fit(self) -> DoesNotFit:
-        """Of what was set by hand the smallest form, and what would help."""
-        if found := self._on_gpu():
-            return self._no_ram_fit(found)
-        needed = min(gpu_need(self._model, layout).total for layout in self._gpu_layouts())
-        by_hand = self._wishes
-        words = {
-            "smaller-context": (by_hand.context or 0) > SMALLEST_CONTEXT,
-            "kv-q8_0": by_hand.kv_type is KvType.F16,
-            "more-experts-in-ram": self._expert_counts()[-1] < self._model.layer_count
-            and self._can_move_experts(),
-            "fewer-gpu-layers": bool(by_hand.gpu_layers),
-            "smaller-reserve": needed <= (self._gpu_free or 0),
-            "close-programs": True,
-        }
-        available = max(0, (self._gpu_free or 0) - by_hand.reserve_bytes)
-        return DoesNotFit("gpu", needed, available, tuple(word for word, helps in words.items() if helps))
+    def _refusal(self) -> DoesNotFit:
+        """Of what was asked the smallest form, what it lacks, and what would help."""
+        on_gpu = self._on_gpu()
+        if self._budget.has_gpu and self._gpu_by_hand() and not on_gpu:
+            smallest = [ladder[-1] for ladder in self._gpu_ladders()]
+            can_move = self._can_move_experts() and self._expert_counts()[-1] < self._model.layer_count
+            refusal = no_gpu_fit(self._budget, self._wishes, smallest, SMALLEST_CONTEXT, can_move)
+        else:
+            candidates = [*self._cpu_layouts(), *on_gpu]
+            refusal = no_ram_fit(self._budget, self._wishes, candidates, self._limited(SMALLEST_CONTEXT))
+        return replace(refusal, fitting_context=self._fitting_context())
 
-    def _no_ram_fit(self, candidates: list[Layout]) -> DoesNotFit:
-        """The RAM is what is missing: how much for the smallest of ``candidates``, and what would help."""
-        needed = min(self._ram_use(layout) for layout in candidates)
-        available = max(0, self._ram_free - _RAM_RESERVE_BYTES)
-        smallest = replace(
-            min(candidates, key=self._ram_use), context=self._limited(SMALLEST_CONTEXT), kv_type=KvType.Q8_0
-        )
-        curable = self._ram_use(smallest) <= available
-        words = {
-            "smaller-context": curable and (self._wishes.context or 0) > SMALLEST_CONTEXT,
-            "kv-q8_0": curable and self._wishes.kv_type is KvType.F16,
-            "close-programs": True,
-            "smaller-model": True,
-        }
-        return DoesNotFit("ram", needed, available, tuple(word for word, helps in words.items() if helps))
-
-
-def _gpu_free(gpu: Gpu | None, ram_free: int) -> int | None:
-    """What the device can hold now. Shared RAM counts for integrated devices only, and only if it is free."""
-    if gpu is None or (gpu.vram_free_bytes is None and gpu.shared_free_bytes is None):
-        return None
-    own = gpu.vram_free_bytes or 0
-    if gpu.kind is DeviceKind.UNIFIED:
-        return min(own, ram_free)
-    if gpu.kind is DeviceKind.INTEGRATED:
-        return own + min(gpu.shared_free_bytes or 0, ram_free)
-    return own
+    def _fitting_context(self) -> int:
+        """The largest half, quarter and so on of the asked context with which there is a plan."""
+        context = self._usual_context() // 2 if self._wishes.context else 0
+        while context >= _SMALLEST_OFFERED_CONTEXT:
+            if self._with_wishes(wishes=replace(self._wishes, context=context)).best() is not None:
+                return context
+            context //= 2
+        return 0

@@ -47,6 +47,7 @@ class FakeDevice:
     compute: list[FakeProcess] = field(default_factory=list)
     graphics: list[FakeProcess] = field(default_factory=list)
     process_error: int = 0
+    display: int = 1
 
 
 class FakeNvml:
@@ -97,6 +98,9 @@ class FakeNvml:
 
     def nvmlDeviceGetCudaComputeCapability(self, handle: object, /) -> tuple[int, int]:
         return (8, 9)
+
+    def nvmlDeviceGetDisplayActive(self, handle: object, /) -> int:
+        return _device(handle).display
 
     def nvmlDeviceGetComputeRunningProcesses(self, handle: object, /) -> Sequence[FakeProcess]:
         device = _device(handle)

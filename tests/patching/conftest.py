@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from clover_gui.patching import recovery
+
 _MEMORY = Path("/dev/shm")
 _NEEDED_BYTES = 512 << 20
 
@@ -25,3 +27,9 @@ def fast_folder(tmp_path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(dir=_MEMORY, prefix="clover-test-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not go through all processes each time (30 ms); ``test_ownership`` tests that."""
+    monkeypatch.setattr(recovery, "users", lambda path: ())

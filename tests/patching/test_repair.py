@@ -75,6 +75,7 @@ def test_the_raw_form_really_fails_without_repair(tmp_path: Path) -> None:
     assert difference > 1
 
 
+@pytest.mark.usefixtures("nobody_else")
 @pytest.mark.timeout(300)
 def test_every_combination_of_findings(fast_folder: Path) -> None:
     """Repaired: equal to the reference in the engine, unchanged by a second run. Undone: sha256 equal."""
@@ -112,6 +113,7 @@ def test_every_combination_of_findings(fast_folder: Path) -> None:
     assert_all_equal([file.with_suffix(".kept") for file in repaired], reference, fast_folder)
 
 
+@pytest.mark.usefixtures("nobody_else")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_every_combination_in_the_engine(fast_folder: Path) -> None:
@@ -129,6 +131,7 @@ def test_every_combination_in_the_engine(fast_folder: Path) -> None:
         assert_all_equal(files[start : start + 150], reference, fast_folder)
 
 
+@pytest.mark.usefixtures("nobody_else")
 def test_every_kind_of_room(tmp_path: Path) -> None:
     """With and without slack, droppable keys and a vocabulary that should stay where it is."""
     repaired = []

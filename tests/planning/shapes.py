@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory, Processor
 from clover_gui.model_file.summary import Attention, LayerBytes, ModelFile
+from clover_gui.planning.clover_shape import clover_shape
 
 MIB, GIB = 1 << 20, 1 << 30
-# A 35B-A3B file whose matrices are all Q4_K: 19.6 GB. Tensor data in all, embeddings, experts of one layer.
+# A 35B-A3B file whose matrices are all Q4_K: tensor data in all, experts of one layer.
 PURE_Q4_K_BYTES = 19_572_951_552
-EMBEDDING_BYTES = 286_064_640
 EXPERTS_BYTES = 432 * MIB
 
 
 def clover(*, trained: int = 131072) -> ModelFile:
     """The pure Q4_K form of the 35B-A3B model."""
-    rest = (PURE_Q4_K_BYTES - 2 * EMBEDDING_BYTES - 40 * EXPERTS_BYTES) // 40
-    layers = tuple(LayerBytes(experts=EXPERTS_BYTES, other=rest) for _ in range(40))
-    other = PURE_Q4_K_BYTES - 2 * EMBEDDING_BYTES - 40 * (EXPERTS_BYTES + rest)
-    return _model(
-        "qwen35moe",
-        layers,
-        Attention(10, 10240, 30, 30 * (2 * MIB + 96 * 1024)),
-        embedding_length=2048,
-        vocabulary_size=248320,
-        trained_context=trained,
-        expert_count=256,
-        expert_used_count=8,
-        token_embedding_bytes=EMBEDDING_BYTES,
-        output_bytes=EMBEDDING_BYTES,
-        other_bytes=other,
-    )
+    return replace(clover_shape(), trained_context=trained)
 
 
 def dense_8b(*, trained: int = 131072) -> ModelFile:
@@ -47,6 +33,8 @@ def dense_8b(*, trained: int = 131072) -> ModelFile:
         token_embedding_bytes=282 * MIB,
         output_bytes=282 * MIB,
         feed_forward_length=14336,
+        head_count=32,
+        key_length=128,
     )
 
 
@@ -63,6 +51,8 @@ def tied_small() -> ModelFile:
         token_embedding_bytes=83 * MIB,
         output_bytes=0,
         feed_forward_length=3072,
+        head_count=16,
+        key_length=128,
         tied_output=True,
     )
 

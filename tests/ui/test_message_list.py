@@ -181,7 +181,7 @@ def test_messages_out_of_sight_are_laid_out_later(messages: MessageList, qtbot: 
     quiet(qtbot, messages)
     number = place_of(messages, "No. 151")
     messages.resize(500, 600)
-    width = messages._text_width()
+    width = messages._column._text_width
     first, last = messages.visible_range()
     assert all(messages.view_at(i).width() == width for i in range(first, last))
     assert abs(place_of(messages, "No. 151") - number) < 30

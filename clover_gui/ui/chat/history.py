@@ -45,6 +45,8 @@ class Entry:
     height: int = 0
     fitted_width: int = -1
     estimated_width: int = -1
+    old_look: bool = False
+    """The theme has changed since it was drawn."""
     thinking_open: bool = False
     steady: bool = False
     """Its height was that of all its text when everything was placed the last time."""

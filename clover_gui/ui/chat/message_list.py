@@ -12,10 +12,11 @@ from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPalette, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QWidget
 
 from clover_gui.i18n import _
 from clover_gui.ui.chat.history import Entry, HistoryMessage
+from clover_gui.ui.chat.message_column import MessageColumn
 from clover_gui.ui.chat.message_view import MessageView, Role
 from clover_gui.ui.theme import Theme
 
@@ -23,8 +24,6 @@ __all__ = ["HistoryMessage", "MessageList"]
 
 TEXT_WIDTH_EM = 46
 """Longer lines are hard to read."""
-KEPT_VIEWS = 40
-"""Stored messages that keep their widgets after they have gone out of sight."""
 SETTLE_MS = 120
 """Pause after a change of width before messages out of sight are laid out again."""
 
@@ -41,15 +40,18 @@ class MessageList(QScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._entries: list[Entry] = []
         self._following = True
         self._moving = False
         """The scroll bar moves because of us, not because of the reader."""
         self._unseen = False
         self._laying_out = False
-        self._column = QWidget()
-        self._column.setAutoFillBackground(False)
-        self.setWidget(self._column)
+        self._column = column = MessageColumn(theme)
+        column.height_changed.connect(self._on_height)
+        column.thinking_toggled.connect(self._on_thinking)
+        column.link_activated.connect(self.link_activated)
+        column.regenerate_requested.connect(self.regenerate_requested)
+        column.action_triggered.connect(self.action_triggered)
+        self.setWidget(column)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for area in (self, self.viewport()):
@@ -71,7 +73,7 @@ class MessageList(QScrollArea):
     # Messages
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._column.entries)
 
     def clear(self) -> None:
         """Take all messages away."""
@@ -80,36 +82,37 @@ class MessageList(QScrollArea):
 
     def set_history(self, messages: Sequence[HistoryMessage]) -> None:
         """Show a stored conversation from its end."""
-        self.clear()
-        self._entries = [Entry(message) for message in messages]
+        self._column.show_history(messages)
+        self._set_following(True)
         self._lay_out()
 
     def add_user(self, text: str) -> MessageView:
         """The person has sent a message: show it, and go to the end."""
-        view = self._add(Role.USER)
+        view = self._column.add(Role.USER)
         view.set_user_text(text)
         self.scroll_to_end()
         return view
 
     def add_answer(self) -> MessageView:
         """An answer begins; the caller writes into what is returned. It stays until it is removed."""
-        return self._add(Role.ANSWER)
+        view = self._column.add(Role.ANSWER)
+        self._lay_out()
+        return view
 
     def remove_from(self, index: int) -> None:
         """Take away the message ``index`` and all that follow."""
-        for entry in self._entries[index:]:
-            self._drop_view(entry)
-        del self._entries[index:]
+        self._column.remove_from(index)
         self._lay_out()
 
     def remove_last_answer(self) -> None:
         """Take away the answer at the end, if there is one there."""
-        if self._entries and not self._entries[-1].message.is_user:
-            self.remove_from(len(self._entries) - 1)
+        entries = self._column.entries
+        if entries and not entries[-1].message.is_user:
+            self.remove_from(len(entries) - 1)
 
     def view_at(self, index: int) -> MessageView:
         """The widget of a message; built now if it was not there. Stored messages may lose theirs again."""
-        return self._build(index)
+        return self._column.build(index)
 
     # Reading
 
@@ -126,96 +129,23 @@ class MessageList(QScrollArea):
     def scroll_to(self, index: int) -> None:
         """Bring the beginning of a message to the top."""
         self._set_following(False)
-        self._build(index)
+        self._column.make_ready(index, index + 1)
         self._lay_out(anchor=(index, -self._theme.space(0.8)))
 
     def visible_range(self) -> tuple[int, int]:
         """The first message that can be seen, and the one after the last."""
         top = self.verticalScrollBar().value()
-        return self._range(top, top + self.viewport().height())
+        return self._column.between(top, top + self.viewport().height())
 
     def retranslate(self) -> None:
         """Take the texts of the language in force."""
         self.setAccessibleName(_("Conversation"))
         self._jump_button.setText(_("New text below"))
         self._jump_button.setAccessibleName(_("Go to the new text below"))
-        for entry in self._entries:
-            if entry.view:
-                entry.view.retranslate()
+        self._column.retranslate()
         self._place_button()
 
-    # Building
-
-    def _add(self, role: Role) -> MessageView:
-        if self._entries and (before := self._entries[-1].view):
-            before.set_can_regenerate(False)
-        self._entries.append(Entry(HistoryMessage(role is Role.USER, ""), kept=True))
-        view = self._build(len(self._entries) - 1)
-        self._lay_out()
-        return view
-
-    def _build(self, index: int) -> MessageView:
-        entry = self._entries[index]
-        if entry.view:
-            return entry.view
-        view = MessageView(entry.message.role, index + 1, self._theme, self._column)
-        entry.view = view
-        view.fit(self._text_width())
-        if not entry.kept:
-            entry.fill(view)
-        entry.fitted_width = self._text_width()
-        entry.height = view.height()
-        view.height_changed.connect(lambda: self._on_height(entry))
-        view.thinking_toggled.connect(lambda opened: self._on_thinking(entry, opened))
-        view.link_activated.connect(self.link_activated)
-        view.regenerate_requested.connect(self.regenerate_requested)
-        view.action_triggered.connect(self.action_triggered)
-        view.set_can_regenerate(index == len(self._entries) - 1)
-        return view
-
-    def _drop_view(self, entry: Entry) -> None:
-        if entry.view:
-            entry.view.hide()
-            entry.view.deleteLater()
-            entry.view = None
-
-    def _drop_far_views(self) -> None:
-        """Stored messages far from what is read give their widgets back."""
-        first, last = self._near_range()
-        far = [
-            entry
-            for index, entry in enumerate(self._entries)
-            if entry.view and not entry.kept and not first <= index < last
-        ]
-        focused = QApplication.focusWidget()
-        for entry in far[: max(0, len(far) - KEPT_VIEWS)]:
-            if entry.view and not (focused and entry.view.isAncestorOf(focused)):
-                self._drop_view(entry)
-
     # Layout
-
-    def _text_width(self) -> int:
-        # Room for the scroll bar is kept whether it is there or not, so that nothing moves when it comes.
-        bar = self.verticalScrollBar().sizeHint().width()
-        room = self.width() - bar - 2 * self._theme.space(1.4)
-        return max(self._theme.space(8), min(room, self._theme.space(TEXT_WIDTH_EM)))
-
-    def _place(self) -> None:
-        """Give every message its place, and the column its size."""
-        width = self._text_width()
-        left = max(0, (self.width() - self.verticalScrollBar().sizeHint().width() - width) // 2)
-        y = self._theme.space(1.5)
-        for entry in self._entries:
-            if entry.estimated_width != width and not entry.view:
-                entry.estimate(self._theme, width)
-            entry.top = y
-            if entry.view:
-                if entry.view.x() != left or entry.view.y() != y:
-                    entry.view.move(left, y)
-                if entry.view.isHidden():
-                    entry.view.show()
-            y += entry.height + self._theme.space(1.1)
-        self._column.resize(self.viewport().width(), y)
 
     def _lay_out(self, anchor: tuple[int, int] | None = None) -> None:
         """Place everything and build what comes into sight, without moving what is read.
@@ -231,87 +161,56 @@ class MessageList(QScrollArea):
             for _round in range(8):
                 self._place()
                 self._restore(anchor)
-                if not self._build_range(*self.visible_range()):
+                if not self._column.make_ready(*self.visible_range()):
                     break
         finally:
             self._laying_out = self._moving = False
-        for entry in self._entries:
-            entry.steady = entry.is_settled
+        self._column.note_steady()
         self._follow_viewports()
         self._place_button()
         self._settle_timer.start(SETTLE_MS)
 
-    def _anchor(self) -> tuple[int, int]:
-        """What shall stay where it is: a message, and how far its top is above the upper edge.
+    def _place(self) -> None:
+        # Room for the scroll bar is kept whether it is there or not, so that nothing moves when it comes.
+        room = self.width() - self.verticalScrollBar().sizeHint().width()
+        margin = self._theme.space(1.4)
+        width = max(self._theme.space(8), min(room - 2 * margin, self._theme.space(TEXT_WIDTH_EM)))
+        self._column.set_text_width(width)
+        self._column.place(max(0, (room - width) // 2), self.viewport().width())
 
-        It is the message at the upper edge, unless that one is still being built: then the first below it
-        that is complete.
-        """
+    def _anchor(self) -> tuple[int, int]:
         top = self.verticalScrollBar().value()
-        bottom = top + self.viewport().height()
-        first, last = self._range(top, bottom)
-        if first == last:
-            return max(0, len(self._entries) - 1), 0
-        while first + 1 < last and not self._entries[first].steady:
-            first += 1
-        return first, top - self._entries[first].top
+        return self._column.anchor(top, top + self.viewport().height())
 
     def _restore(self, anchor: tuple[int, int]) -> None:
         bar = self.verticalScrollBar()
         if self._following:
             bar.setValue(bar.maximum())
-        elif self._entries:
+        elif len(self):
             index, offset = anchor
-            bar.setValue(self._entries[index].top + offset)
-
-    def _build_range(self, first: int, last: int) -> bool:
-        """Build and fit these messages; whether a height has changed."""
-        changed = False
-        width = self._text_width()
-        for index in range(first, last):
-            entry = self._entries[index]
-            before = entry.height
-            view = self._build(index)
-            if entry.fitted_width != width:
-                entry.fitted_width = width
-                entry.height = view.fit(width)
-            if view.isHidden():
-                changed = True
-            changed = changed or entry.height != before
-        return changed
-
-    def _range(self, top: int, bottom: int) -> tuple[int, int]:
-        """The messages between two heights: the first, and the one after the last."""
-        first = next((i for i, e in enumerate(self._entries) if e.top + e.height > top), len(self._entries))
-        last = first
-        while last < len(self._entries) and self._entries[last].top < bottom:
-            last += 1
-        return first, last
+            bar.setValue(self._column.entries[index].top + offset)
 
     def _near_range(self) -> tuple[int, int]:
         height = self.viewport().height()
         top = self.verticalScrollBar().value()
-        return self._range(top - height, top + 2 * height)
+        return self._column.between(top - height, top + 2 * height)
 
     def _settle(self) -> None:
-        """In a pause: build one message near what is read, or lay one out for a new width."""
-        width = self._text_width()
+        """In a pause: make one message ready that is near what is read, so that it is there when it comes."""
         first, last = self._near_range()
         for index in range(last - 1, first - 1, -1):
-            entry = self._entries[index]
-            if entry.view and entry.fitted_width == width:
-                continue
-            self._build_range(index, index + 1)
-            self._lay_out()
-            self._settle_timer.start(0)
-            return
-        self._drop_far_views()
+            if not self._column.is_ready(index):
+                self._column.make_ready(index, index + 1)
+                self._lay_out()
+                self._settle_timer.start(0)
+                return
+        self._column.drop_far_views(first, last)
         self._chain_tab_stops()
 
     def _chain_tab_stops(self) -> None:
         """Tab goes through the messages as they are read, whenever each of them was built."""
         stops: list[QWidget] = [self]
-        for entry in self._entries:
+        for entry in self._column.entries:
             if entry.view:
                 stops.extend(entry.view.tab_stops())
         for before, after in pairwise(stops):
@@ -320,7 +219,7 @@ class MessageList(QScrollArea):
     def _follow_viewports(self) -> None:
         top = self.verticalScrollBar().value()
         first, last = self.visible_range()
-        for entry in self._entries[first:last]:
+        for entry in self._column.entries[first:last]:
             if entry.view:
                 entry.view.follow_viewport(top - entry.top)
 
@@ -340,11 +239,11 @@ class MessageList(QScrollArea):
         bar = self.verticalScrollBar()
         self._set_following(value >= bar.maximum())
         first, last = self.visible_range()
-        if any(e.view is None or e.fitted_width != self._text_width() for e in self._entries[first:last]):
-            self._lay_out()
-        else:
+        if all(self._column.is_ready(index) for index in range(first, last)):
             self._follow_viewports()
             self._settle_timer.start(SETTLE_MS)
+        else:
+            self._lay_out()
 
     def _on_height(self, entry: Entry) -> None:
         if entry.view is None:
@@ -374,11 +273,7 @@ class MessageList(QScrollArea):
 
     def _on_theme(self) -> None:
         self._jump_button.setIcon(self._theme.icon("arrow-down"))
-        for entry in self._entries:
-            entry.estimated_width = -1
-            if entry.view:
-                entry.view.restyle()
-                entry.fitted_width = -1
+        self._column.restyle()
         self._lay_out()
 
     # Qt
