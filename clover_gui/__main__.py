@@ -1,6 +1,6 @@
 """Start: decide the role first, import after.
 
-Roles: the engine child (``--role engine``), the terminal front end (``doctor``, ``chat``), the window.
+Roles: the engine child (``--role engine``), the terminal front end (its commands), the window.
 Nothing heavy is imported before the role is known, so that each process carries only what it needs.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-TERMINAL_COMMANDS = ("doctor", "chat")
+from clover_gui.commands import TERMINAL_COMMANDS
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 
 from clover_gui import system_libraries
 from installers.backend import Facts, Plan
 
-_AGAIN = shlex.join((sys.executable, "installers/engine.py"))
+_AGAIN = "python3 installers/engine.py"
 
 _CUDA_TOOLKIT = {
     "debian": "sudo apt-get install nvidia-cuda-toolkit",

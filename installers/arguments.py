@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-TERMINAL_COMMANDS = ("doctor", "chat")
-"""The program's commands that need no window, as in ``clover_gui/__main__.py``."""
+from clover_gui.commands import TERMINAL_COMMANDS
+
+COMMANDS_WITHOUT_ENGINE = ("fetch", "patch", "--version")
+"""Those that work on files only: they do not wait for a compiler."""
 
 HELP = """\
 python3 installers/run.py [--setup-only] [--data-dir DIR] [arguments of the program]
@@ -20,7 +22,8 @@ and the listed system packages is touched.
   --setup-only   set everything up, the engine too, and stop
   test           set up what the tests need as well; lint, check types and run all tests
   test ARGS      run only pytest, with these arguments
-  doctor, chat   the terminal front end, which needs no screen
+  doctor, chat, fetch, patch
+                 the terminal front end, which needs no screen
   --smoke-test   open the window, load, ask, save a picture; on a virtual screen where there is none
   --help         this text, and that of the program once it is set up
 
@@ -50,7 +53,9 @@ class Invocation:
 
     @property
     def needs_engine_first(self) -> bool:
-        """The window opens at once and shows the engine's set-up itself; nothing else can."""
+        """The window opens at once and shows the engine's set-up itself; only file commands need none."""
+        if self.kind is Kind.TERMINAL:
+            return _first_word(self.arguments) not in COMMANDS_WITHOUT_ENGINE
         return self.kind not in (Kind.WINDOW, Kind.HELP)
 
     @property
@@ -80,7 +85,7 @@ def read(arguments: Sequence[str]) -> Invocation:
 
 
 def _data_dir_length(words: Sequence[str]) -> int:
-    if words[:1] == ["--data-dir"]:
+    if words and words[0] == "--data-dir":
         return 2
     return 1 if words and words[0].startswith("--data-dir=") else 0
 

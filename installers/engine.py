@@ -1,4 +1,5 @@
-"""Installs the engine (llama-cpp-python) into the environment of the interpreter that runs this file.
+"""Installs the engine (llama-cpp-python) into the environment of the interpreter that runs this file, or into
+the clone's ``.venv`` when that interpreter belongs to no environment.
 
     python installers/engine.py [--json] [--backend auto|cpu|cuda|vulkan|metal|hip] [--rebuild] [--check]
 
@@ -15,6 +16,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -285,9 +287,24 @@ def _end_on_terminate(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
+def _run_in_environment(arguments: list[str]) -> int:
+    """For whoever types ``python3 installers/engine.py``: the same with the Python of ``.venv``."""
+    python = places.python_of(places.ENVIRONMENT)
+    if not python.exists():
+        print("Set the program up first: python3 installers/run.py --setup-only", file=sys.stderr)
+        return 1
+    command = [str(python), str(Path(__file__).resolve()), *arguments]
+    if sys.platform != "win32":
+        os.execv(command[0], command)
+    return subprocess.run(command, check=False).returncode
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run; see the module's text for the exit codes."""
+    arguments = sys.argv[1:] if arguments is None else arguments
     chosen = _parse(arguments)
+    if sys.prefix == sys.base_prefix:
+        return _run_in_environment(arguments)
     signal.signal(signal.SIGTERM, _end_on_terminate)
     reporter = Reporter(as_json=chosen.json)
     cache = places.cache_folder()

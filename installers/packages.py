@@ -55,14 +55,15 @@ def missing(
     needs_xvfb = kind is Kind.TEST or (kind is Kind.SMOKE_TEST and not own_screen)
     if needs_xvfb and shutil.which("Xvfb") is None:
         required.append(system_libraries.XVFB)
-    required += [part for part in system_libraries.missing_libraries("engine") if part not in required]
+    if invocation.kind is Kind.WINDOW or invocation.needs_engine_first:
+        required += [part for part in system_libraries.missing_libraries("engine") if part not in required]
     lacks_compiler = engine_must_be_built and not any(
         shutil.which(name) for name in ("g++", "c++", "clang++")
     )
     compiler = (system_libraries.COMPILER,) if lacks_compiler else ()
     if invocation.needs_engine_first:
         return Needs((*required, *compiler))
-    return Needs(tuple(required), compiler)
+    return Needs(tuple(required), compiler if invocation.kind is Kind.WINDOW else ())
 
 
 def install(needs: Needs, console: Console, log: Path) -> None:

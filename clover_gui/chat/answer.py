@@ -15,7 +15,7 @@ from clover_gui.chat.events import (
 )
 from clover_gui.chat.message import AnswerStats, MessageState
 from clover_gui.chat.rate import RateMeter
-from clover_gui.chat.thinking import Piece, PieceKind, ThinkingSplitter
+from clover_gui.engine.thinking import Piece, PieceKind, ThinkingSplitter
 from clover_gui.engine.engine import GenerationEvent
 from clover_gui.engine.protocol import (
     STOP_CANCELLED,

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from clover_gui import __version__
-from clover_gui.cli import chat, doctor
-from clover_gui.exit_codes import ExitCode, exit_code_for, exit_codes_text
 from clover_gui.cli.screen import Screen, give_up_output
+from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.errors import CloverError
+from clover_gui.exit_codes import ExitCode, exit_code_for, exit_codes_text
 from clover_gui.explain import explain
 from clover_gui.i18n import _
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
 
+@dataclass(frozen=True, slots=True)
+class _Command:
+    name: str
+    add_options: Callable[[argparse._ArgumentGroup], None]
+    run: Callable[[argparse.Namespace, DataFolder, Screen], int]
+
 
 def main(arguments: Sequence[str], data: DataFolder) -> int:
-    """Run ``doctor`` or ``chat``; returns an exit code (see ``exit_codes.py``)."""
+    """Run one of the commands; returns an exit code (see ``exit_codes.py``)."""
     screen = Screen()
+    # Only the command that is asked for is imported: each needs other parts of the program.
+    command = _load(arguments[0]) if arguments and arguments[0] in TERMINAL_COMMANDS else None
     try:
-        options = _parser().parse_args(arguments)
+        options = _parser(command).parse_args(arguments)
     except SystemExit as end:  # argparse has written help or the mistake
         return int(end.code or 0)
     # The data folder is not created for a look at the machine: the log goes where logs already go.
     start_logging(data.logs if data.root.is_dir() else None, "terminal", quiet=True)
     try:
-        code = (
-            doctor.run(options, data, screen)
-            if options.command == "doctor"
-            else chat.run(options, data, screen)
-        )
+        assert command is not None  # argparse has refused anything else
+        code = command.run(options, data, screen)
         sys.stdout.flush()
         return int(code)
     except KeyboardInterrupt:
@@ -67,7 +74,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().add_usage(usage, actions, groups, _("Usage: ") if prefix is None else prefix)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(command: _Command | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="clover-gui",
         formatter_class=_Formatter,
@@ -79,11 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     general.add_argument("-h", "--help", action="help", help=_("show this text"))
     general.add_argument("--version", action="version", version=f"clover-gui {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, title=_("Commands"), metavar=_("COMMAND"))
-    for name, summary, add_options in (
-        ("doctor", _("say what this machine is and what the engine can use"), doctor.add_options),
-        ("chat", _("chat with a model"), chat.add_options),
-    ):
-        command = commands.add_parser(
+    for name, summary in _summaries().items():
+        options = commands.add_parser(
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
@@ -91,7 +95,22 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=_Formatter,
             add_help=False,
         )
-        group = command.add_argument_group(_("Options"))
+        group = options.add_argument_group(_("Options"))
         group.add_argument("-h", "--help", action="help", help=_("show this text"))
-        add_options(group)
+        if command is not None and command.name == name:
+            command.add_options(group)
     return parser
+
+
+def _summaries() -> dict[str, str]:
+    return {
+        "doctor": _("say what this machine is and what the engine can use"),
+        "chat": _("chat with a model"),
+        "fetch": _("download a model, or go on with a download"),
+        "patch": _("repair a model file so that the engine can run it, or undo that"),
+    }
+
+
+def _load(name: str) -> _Command:
+    module = importlib.import_module(f"clover_gui.cli.{name}")
+    return _Command(name, module.add_options, module.run)

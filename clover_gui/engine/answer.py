@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from clover_gui.engine.cancellation import Cancellation
 from clover_gui.engine.loader import LoadedModel, RequestFailed
-from clover_gui.engine.prompt import KnownText, Prompt
+from clover_gui.engine.prompt import KnownText, KnownTexts, Prompt
 from clover_gui.engine.protocol import (
     FAIL_CONTEXT_FULL,
     FAIL_DECODE,
@@ -51,7 +51,7 @@ class Answerer:
         self._loaded = loaded
         self._cancellation = cancellation
         self._send = send
-        self._known: KnownText | None = None
+        self._known = KnownTexts()
 
     def answer(self, request: Generate) -> None:
         """Send Reading, Text and at the end Finished.
@@ -71,7 +71,7 @@ class Answerer:
             if complete:
                 written, seed = self._write(request, prompt)
         except DecodeFailed as error:
-            self._known = None
+            self._known.clear()
             raise RequestFailed(FAIL_DECODE, str(error)) from error
         self._send(
             Finished(
@@ -109,7 +109,7 @@ class Answerer:
         try:
             complete = self._loaded.session.read(
                 prompt.tokens,
-                history_length=prompt.history_length,
+                marks=prompt.marks,
                 stopped=lambda: self._cancellation.requested,
                 progress=progress,
             )
@@ -121,7 +121,7 @@ class Answerer:
     def _write(self, request: Generate, prompt: Prompt) -> tuple[_Written, int]:
         sampler = Sampler(self._loaded.model, request.sampling)
         known = KnownText(prompt)
-        self._known = known
+        self._known.add(known)
         try:
             return self._write_tokens(request, sampler, known), sampler.seed
         finally:

@@ -8,6 +8,8 @@ the rendered prompt is split at the markers, and the pieces are tokenised one by
 from __future__ import annotations
 
 import re
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +19,10 @@ from clover_gui.engine.template import ChatTemplate, Rendered, thinking_open
 # A noncharacter: it stands for nothing, so no text needs it.
 MARKER = "\ufdd0"
 _NAMES = {ROLE_SYSTEM: "System", ROLE_ASSISTANT: "Assistant"}
+# An edit often adds to the end of a message: of long ones only that much is then read again.
+_LONG_MESSAGE, _NEAR_END = 256, 48
+# Of so many answers their very tokens are remembered.
+KNOWN_TEXTS = 16
 STOP_STRINGS = ("\nUser:", "\nSystem:", "\nAssistant:")
 
 
@@ -25,8 +31,8 @@ class Prompt:
     """A prompt in tokens.
 
     ``text`` still has its markers. ``history_text`` is its beginning that later turns share and
-    ``history_length`` counts its tokens (0: cannot be told). ``in_thinking``: the answer begins with
-    thoughts.
+    ``history_length`` counts its tokens (0: cannot be told). ``newest_start`` counts the tokens before the
+    words of the newest message (0: cannot be told). ``in_thinking``: the answer begins with thoughts.
     """
 
     text: str
@@ -34,6 +40,16 @@ class Prompt:
     history_text: str
     history_length: int
     in_thinking: bool
+    newest_start: int = 0
+
+    @property
+    def marks(self) -> list[int]:
+        """Counts of tokens that a later turn may go on from: after the newest message, where it was edited
+        near its end, and where it was edited elsewhere."""
+        places = [self.newest_start, self.history_length]
+        if self.history_length - self.newest_start >= _LONG_MESSAGE:
+            places.insert(1, self.history_length - _NEAR_END)
+        return [place for place in places if 0 < place <= self.history_length]
 
 
 class Guard:
@@ -79,7 +95,10 @@ class PromptBuilder:
         return () if self._template else STOP_STRINGS
 
     def build(
-        self, messages: Sequence[PromptMessage], thinking: bool | None, known: KnownText | None = None
+        self,
+        messages: Sequence[PromptMessage],
+        thinking: bool | None,
+        known: KnownText | KnownTexts | None = None,
     ) -> Prompt:
         """Tokens of the prompt; those of ``known`` are kept where its text is how the prompt begins.
 
@@ -91,15 +110,19 @@ class PromptBuilder:
         text = rendered.prompt
         kept, rest = known.match(text, self._guard) if known else ([], text)
         tokens = kept + self.tokens_of(rest, first=not kept)
-        history_length = 0
-        if rendered.history is not None:
-            tail = self.tokens_of(text[len(rendered.history) :], first=False)
-            history_length = len(tokens) - len(tail)
-            # Tokens that span the seam would not be found again: then only a common beginning counts.
-            if history_length < 0 or tokens[history_length:] != tail:
-                history_length = 0
+        history_length = self._length_of(rendered.history or "", text, tokens)
+        newest_start = self._length_of(rendered.before_newest, text, tokens)
         in_thinking = self._template is not None and thinking_open(text)
-        return Prompt(text, tokens, rendered.history or "", history_length, in_thinking)
+        return Prompt(text, tokens, rendered.history or "", history_length, in_thinking, newest_start)
+
+    def _length_of(self, beginning: str, text: str, tokens: list[int]) -> int:
+        """Tokens of a beginning of ``text``; 0 where a token spans its end, since it would not be found
+        again."""
+        if not beginning:
+            return 0
+        tail = self.tokens_of(text[len(beginning) :], first=False)
+        length = len(tokens) - len(tail)
+        return length if length > 0 and tokens[length:] == tail else 0
 
     def tokens_of(self, text: str, *, first: bool) -> list[int]:
         """Tokens of a rendered text with markers; ``first``: it is the beginning of the prompt."""
@@ -119,7 +142,10 @@ class KnownText:
     """
 
     def __init__(self, prompt: Prompt) -> None:
-        self._prompt = prompt
+        self.text = prompt.text
+        self._tokens = array("i", prompt.tokens)
+        self._history_text = prompt.history_text
+        self._history_length = prompt.history_length
         self._answer: list[tuple[int, str]] = []
 
     def add(self, token: int, text: str) -> None:
@@ -132,16 +158,15 @@ class KnownText:
         Kept is the prompt with its answer, the same prompt, or the history that both share; never the
         prompt with something else behind it, whose tokens might join differently.
         """
-        known = self._prompt
-        if text == known.text:
-            return list(known.tokens), ""
-        if text.startswith(known.text):
-            count, length = self._answer_in(text[len(known.text) :], guard)
+        if text == self.text:
+            return self._tokens.tolist(), ""
+        if text.startswith(self.text):
+            count, length = self._answer_in(text[len(self.text) :], guard)
             if count:
                 answer = [token for token, _ in self._answer[:count]]
-                return known.tokens + answer, text[len(known.text) + length :]
-        if known.history_length and text.startswith(known.history_text):
-            return known.tokens[: known.history_length], text[len(known.history_text) :]
+                return self._tokens.tolist() + answer, text[len(self.text) + length :]
+        if self._history_length and text.startswith(self._history_text):
+            return self._tokens[: self._history_length].tolist(), text[len(self._history_text) :]
         return [], text
 
     def _answer_in(self, following: str, guard: Guard) -> tuple[int, int]:
@@ -155,6 +180,28 @@ class KnownText:
         return 0, 0
 
 
+class KnownTexts:
+    """The last prompts with their answers, of several chats."""
+
+    def __init__(self) -> None:
+        self._known: deque[KnownText] = deque(maxlen=KNOWN_TEXTS)
+
+    def add(self, known: KnownText) -> None:
+        self._known.append(known)
+
+    def clear(self) -> None:
+        self._known.clear()
+
+    def match(self, text: str, guard: Guard) -> tuple[list[int], str]:
+        """As ``KnownText.match``, of the one that knows most; of equal ones the newest."""
+        best: tuple[list[int], str] = ([], text)
+        for known in reversed(self._known):
+            found = known.match(text, guard)
+            if len(found[0]) > len(best[0]):
+                best = found
+        return best
+
+
 def transcript(messages: Sequence[PromptMessage]) -> Rendered:
     """The plain form for a file without a template."""
     lines = []
@@ -164,7 +211,8 @@ def transcript(messages: Sequence[PromptMessage]) -> Rendered:
         else:
             lines.append(f"{_NAMES.get(message.role, 'User')}: {message.content.strip()}\n")
     history = "".join(lines)
-    return Rendered(history + "Assistant:", history)
+    newest = f"{messages[-1].content.strip()}\n" if messages else ""
+    return Rendered(history + "Assistant:", history, history.removesuffix(newest) if newest else "")
 
 
 def guard_for(control: Iterable[str], user_defined: Iterable[str], template: str) -> Guard:

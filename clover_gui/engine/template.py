@@ -12,7 +12,7 @@ import datetime
 import json
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jinja2
@@ -26,6 +26,8 @@ Value = Any  # whatever a template works with
 OUTPUT_LIMIT = 16_000_000  # characters
 TIME_LIMIT_S = 3.0
 _REPEAT_LIMIT = 1_000_000
+# A noncharacter that stands for the newest message's words.
+_PROBE = "\ufdd1"
 
 
 class TemplateError(Exception):
@@ -71,11 +73,13 @@ class Rendered:
     """Prompt text with and without what asks the model to begin its answer.
 
     ``history`` is the beginning of ``prompt`` that stays the same in later turns, as far as the template
-    tells; None where it cannot be told apart.
+    tells; None where it cannot be told apart. ``before_newest`` is the beginning up to the words of the
+    newest message, "" where that cannot be told.
     """
 
     prompt: str
     history: str | None
+    before_newest: str = ""
 
 
 class ChatTemplate:
@@ -117,7 +121,17 @@ class ChatTemplate:
             history: str | None = self._render(messages, thinking, False)
         except TemplateError:
             history = None
-        return Rendered(prompt, history if history is not None and prompt.startswith(history) else None)
+        if history is None or not prompt.startswith(history):
+            return Rendered(prompt, None)
+        return Rendered(prompt, history, self._before_newest(messages, thinking, history))
+
+    def _before_newest(self, messages: Sequence[PromptMessage], thinking: bool | None, history: str) -> str:
+        probe = [*messages[:-1], replace(messages[-1], content=_PROBE)]
+        try:
+            before, found, _ = self._render(probe, thinking, False).rpartition(_PROBE)
+        except TemplateError:
+            return ""
+        return before if found and history.startswith(before) else ""
 
     def can_switch_thinking(self) -> bool:
         """The switch changes what is rendered."""

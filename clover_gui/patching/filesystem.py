@@ -236,10 +236,10 @@ def _open_exclusive(path: Path) -> int:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        os.close(fd)
+        # Some network file systems have no locks; there the check of other processes must do.
         if error.errno in _BUSY:
+            os.close(fd)
             raise Busy(str(path)) from error
-        raise
     return fd
 
 

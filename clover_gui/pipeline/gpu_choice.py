@@ -1,4 +1,4 @@
-"""Which GPU will the engine use? The engine's own device list decides; the drivers' list adds the facts.
+"""Which GPUs will the engine use? The engine's own device list decides; the drivers' list adds the facts.
 
 Pure: two lists in, one choice out.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
 
 GPU_UNUSABLE = "gpu-unusable"  # a GPU is there, and this engine build has no GPU support
 GPU_NOT_SEEN = "gpu-not-seen"  # the engine was built for GPUs and lists none of those that are there
+GPU_DISAGREES = "gpu-memory-disagrees"  # driver and engine report different sizes; the lower one counts
 SOFTWARE_GPU = "software-gpu"  # the only device of the engine is an emulation on the processor
 
 _SOFTWARE = ("llvmpipe", "lavapipe", "swiftshader", "softpipe", "basic render")
@@ -30,33 +32,85 @@ _VENDOR_WORDS = {
 _RANK = {DeviceKind.DISCRETE: 2, DeviceKind.UNIFIED: 1, DeviceKind.INTEGRATED: 0}
 
 
+# Two witnesses of one card: more apart than this and more than this share, and they do not agree.
+_DISAGREE_BYTES, _DISAGREE_SHARE = 1 << 30, 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class GpuChoice:
-    """The GPU to plan with (None: the processor only) and words for what should be said about it."""
+    """The GPU to plan with (None: the processor only) and words for what should be said about it.
+
+    ``gpus`` are all that the engine will use, in its order; ``gpu`` is the best of them.
+    """
 
     gpu: Gpu | None
     warnings: tuple[str, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+
+
+class DeviceUse(StrEnum):
+    """What becomes of a device, and why."""
+
+    USED = "used"
+    NO_DRIVER = "no-driver"
+    NOT_SEEN = "not-seen"  # the engine does not list it
+    NO_GPU_ENGINE = "no-gpu-engine"  # the engine was built without GPUs
+    SLOWER = "slower"  # graphics inside the processor, beside a card
+    SIZE_UNKNOWN = "size-unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceVerdict:
+    """One device of the machine and whether it is used."""
+
+    gpu: Gpu
+    use: DeviceUse
 
 
 def choose_gpu(machine: Machine, engine: EngineInfo) -> GpuChoice:
-    """The best GPU that the engine lists: discrete before unified before integrated, then the larger one.
+    """What the engine will use: all its cards, else the graphics of the processor. A card always wins.
 
-    Memory figures are the driver's where it tells them, else the engine's. A software device is never
-    chosen. Warns when a GPU worth using is there and cannot be used.
+    Memory figures are the driver's where it tells them, else the engine's; where the two disagree, the
+    lower one. A software device is never chosen. Warns when a GPU worth using is there and cannot be used.
     """
     devices = [device for device in engine.devices if device.type in ("gpu", "igpu")]
     real = [device for device in devices if not _is_software(device)]
     if not real:
         return GpuChoice(None, _warnings(machine, engine, software=bool(devices)))
-    candidates = [_described(device, machine) for device in real]
-    best = max(candidates, key=lambda gpu: (_RANK[gpu.kind], gpu.vram_total_bytes or 0))
-    return GpuChoice(best)
+    candidates, warnings = _described(real, machine)
+    best = max(candidates, key=_worth)
+    used = tuple(gpu for gpu in candidates if gpu.kind is best.kind)
+    if best.kind is not DeviceKind.DISCRETE:
+        used = (best,)
+    return GpuChoice(best, warnings, used)
+
+
+def judge_devices(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceVerdict, ...]:
+    """Every device that was found, the used ones first, each with the reason. ``engine`` None: none yet."""
+    choice = choose_gpu(machine, engine) if engine is not None else GpuChoice(None)
+    used = {_key(gpu): gpu for gpu in choice.gpus}
+    verdicts = []
+    for gpu in machine.gpus:
+        chosen = used.get(_key(gpu))
+        if chosen is not None:
+            sized = chosen.vram_free_bytes is not None or chosen.shared_free_bytes is not None
+            use = DeviceUse.USED if sized else DeviceUse.SIZE_UNKNOWN
+        elif gpu.source == "pci":
+            use = DeviceUse.NO_DRIVER
+        elif choice.gpu is not None and _RANK[gpu.kind] < _RANK[choice.gpu.kind]:
+            use = DeviceUse.SLOWER
+        elif engine is not None and not engine.gpu_offload:
+            use = DeviceUse.NO_GPU_ENGINE
+        else:
+            use = DeviceUse.NOT_SEEN
+        verdicts.append(DeviceVerdict(gpu, use))
+    return tuple(sorted(verdicts, key=lambda verdict: verdict.use is not DeviceUse.USED))
 
 
 def missed_gpu(machine: Machine) -> Gpu | None:
     """The best device whose loss would matter: not an integrated one without memory of its own."""
     worth = [gpu for gpu in machine.gpus if gpu.kind is not DeviceKind.INTEGRATED]
-    return max(worth, key=lambda gpu: (_RANK[gpu.kind], gpu.vram_total_bytes or 0), default=None)
+    return max(worth, key=_worth, default=None)
 
 
 def _warnings(machine: Machine, engine: EngineInfo, *, software: bool) -> tuple[str, ...]:
@@ -70,25 +124,55 @@ def _is_software(device: EngineDevice) -> bool:
     return any(name in words for name in _SOFTWARE)
 
 
-def _described(device: EngineDevice, machine: Machine) -> Gpu:
-    """The engine's device with what the drivers know of it."""
-    probed = max(machine.gpus, key=lambda gpu: _likeness(device, gpu), default=None)
-    if probed is None or _likeness(device, probed) <= 0:
-        return Gpu(
-            name=device.description or device.name,
-            vendor=_vendor(device.description) or device.backend,
-            kind=DeviceKind.INTEGRATED if device.type == "igpu" else DeviceKind.DISCRETE,
-            vram_total_bytes=device.memory_total_bytes or None,
-            vram_free_bytes=device.memory_free_bytes or None,
-            source=f"engine:{device.backend}",
-        )
-    return replace(
-        probed,
-        vram_total_bytes=probed.vram_total_bytes or device.memory_total_bytes or None,
-        vram_free_bytes=(
-            device.memory_free_bytes or None if probed.vram_free_bytes is None else probed.vram_free_bytes
-        ),
+def _described(devices: list[EngineDevice], machine: Machine) -> tuple[list[Gpu], tuple[str, ...]]:
+    """The engine's devices with what the drivers know of them; each driver's device is taken once."""
+    left = list(machine.gpus)
+    found: list[Gpu] = []
+    disagree = False
+    for device in devices:
+        probed = max(left, key=lambda gpu: _likeness(device, gpu), default=None)
+        if probed is None or _likeness(device, probed) <= 0:
+            found.append(_from_engine(device))
+            continue
+        left.remove(probed)
+        total, total_differs = _lower(probed.vram_total_bytes, device.memory_total_bytes)
+        free, free_differs = _lower(probed.vram_free_bytes, device.memory_free_bytes)
+        if probed.kind is not DeviceKind.DISCRETE:  # they share the RAM: each counts it in its own way
+            total, free = probed.vram_total_bytes or total, probed.vram_free_bytes or free
+        else:
+            disagree = disagree or total_differs or free_differs
+        if free is not None and total is not None:
+            free = min(free, total)
+        found.append(replace(probed, vram_total_bytes=total, vram_free_bytes=free))
+    return found, (GPU_DISAGREES,) if disagree else ()
+
+
+def _lower(driver: int | None, engine: int) -> tuple[int | None, bool]:
+    """The driver's figure; the engine's where the driver has none or says much more."""
+    if driver is None:
+        return engine or None, False
+    if engine and driver - engine > max(_DISAGREE_BYTES, _DISAGREE_SHARE * driver):
+        return engine, True
+    return driver, False
+
+
+def _from_engine(device: EngineDevice) -> Gpu:
+    return Gpu(
+        name=device.description or device.name,
+        vendor=_vendor(device.description) or device.backend,
+        kind=DeviceKind.INTEGRATED if device.type == "igpu" else DeviceKind.DISCRETE,
+        vram_total_bytes=device.memory_total_bytes or None,
+        vram_free_bytes=device.memory_free_bytes or None,
+        source=f"engine:{device.backend}",
     )
+
+
+def _worth(gpu: Gpu) -> tuple[int, int]:
+    return _RANK[gpu.kind], gpu.vram_total_bytes or 0
+
+
+def _key(gpu: Gpu) -> tuple[str, str, int]:
+    return gpu.name, gpu.bus_id, gpu.index
 
 
 def _likeness(device: EngineDevice, gpu: Gpu) -> float:

@@ -161,9 +161,9 @@ def output_bytes(model: ModelFile, layout: Layout) -> int:
 def compute_bytes(model: ModelFile, layout: Layout) -> int:
     """The engine's working buffer: the largest set of intermediate values, the attention mask, the inputs.
 
-    Against dry runs of llama.cpp 0.5.0: qwen35moe within 0.1 % for every context, KV type and batch. For
-    other families it is what their largest step holds, never less than the engine takes and up to 20 % more
-    (the engine's allocator finds gaps that no formula knows).
+    Against dry runs of llama.cpp 0.5.0: qwen35moe of full size to a millionth for every context, KV type
+    and batch; llama, qwen3, qwen3moe and gemma3 from 1 % below to 10 % above (the engine's allocator finds
+    gaps that no formula knows).
     """
     quantised = layout.kv_type is not KvType.F16
     values = max(_feed_forward_values(model, quantised), _expert_values(model))
@@ -173,15 +173,15 @@ def compute_bytes(model: ModelFile, layout: Layout) -> int:
     inputs = 4 + (16 if hybrid else 4) + 16 * caches
     per_token = 4 * values + inputs + caches * 2 * padded(layout.context)
     fixed = 64 + (caches * _rotation_bytes(model.key_length) if quantised else 0)
-    results = 4 * layout.outputs * model.vocabulary_size + 8 * model.embedding_length * layout.batch
+    results = 4 * layout.outputs * model.vocabulary_size + 16 * model.embedding_length * layout.batch
     return max(layout.batch * per_token + fixed, results if layout.outputs > 1 else 0)
 
 
 def _feed_forward_values(model: ModelFile, quantised: bool) -> int:
     """Values per token in a feed-forward part: three rows of its width, three of the embedding, the queries."""
     embedding, queries = model.embedding_length, model.head_count * model.key_length
-    if quantised:
-        queries = 0 if queries == embedding else max(queries, min(2 * queries, embedding))
+    if quantised:  # the queries are turned first; where all rows have one width, their place is used again
+        queries = 0 if queries == embedding else queries if queries > embedding else 2 * queries
     if model.is_moe:
         width = model.expert_used_count * (model.expert_feed_forward_length or model.feed_forward_length)
     else:

@@ -37,7 +37,7 @@ def main() -> None:
 
     def read(wanted: list[int], history: int) -> int:
         kept = session.reuse(wanted)
-        assert session.read(wanted, history_length=history, stopped=lambda: False, progress=lambda _: None)
+        assert session.read(wanted, marks=[history], stopped=lambda: False, progress=lambda _: None)
         assert session.tokens == wanted
         return len(wanted) - kept
 
@@ -78,7 +78,7 @@ def main() -> None:
         timer.start()
         complete = session.read(
             longer,
-            history_length=len(longer) - 10,
+            marks=[len(longer) - 10],
             stopped=lambda: cancellation.requested,
             progress=lambda _: None,
         )

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from clover_gui import __main__ as program
 from installers import arguments, run
 from installers.arguments import Kind
 
@@ -38,14 +37,12 @@ def test_each_command_line_is_understood(words: list[str], kind: Kind, handed_on
     assert (found.kind, list(found.arguments)) == (kind, handed_on)
 
 
-def test_the_window_opens_before_the_engine_is_there_and_nothing_else_does() -> None:
+def test_who_waits_for_the_engine() -> None:
     assert not arguments.read(["--model", "demo"]).needs_engine_first
+    for words in (["fetch", "demo"], ["--data-dir", "d", "patch", "x.gguf"], ["--version"]):
+        assert not arguments.read(words).needs_engine_first
     for words in (["chat"], ["doctor"], ["test"], ["--smoke-test"], ["--setup-only"]):
         assert arguments.read(words).needs_engine_first
-
-
-def test_terminal_commands_are_those_of_the_program() -> None:
-    assert arguments.TERMINAL_COMMANDS == program.TERMINAL_COMMANDS
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 
 import pytest
 
 from clover_gui.cli import patch
+from clover_gui.explain.repair_hints import finding_text, speech_text, verdict_text, way_text
 from clover_gui.patching import journal
+from clover_gui.patching.check import Speech
+from clover_gui.patching.findings import FindingKind, Obstacle, Verdict
 from clover_gui.patching.journal import State
+from clover_gui.patching.plan import Way
 from clover_gui.paths import data_folder
 from tests.kit.diffuspace import DIFFUSPACE, REFERENCE, Form, make_form
 from tests.patching.forms import SURPLUS_INSIDE, sha256
 
+Command = Callable[..., tuple[int, str, str]]
+
 
 @pytest.fixture
-def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> object:
+def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
     """``command(*words) -> (exit code, standard output, standard error)``."""
 
     def run(*words: object) -> tuple[int, str, str]:
@@ -26,7 +34,7 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> object:
     return run
 
 
-def test_check_repair_check_undo(tmp_path: Path, command) -> None:  # noqa: ANN001
+def test_check_repair_check_undo(tmp_path: Path, command: Command) -> None:
     file = make_form(tmp_path / "a model.gguf", DIFFUSPACE)
     before = sha256(file)
     code, out, _err = command(file, "--check")
@@ -53,7 +61,7 @@ def test_check_repair_check_undo(tmp_path: Path, command) -> None:  # noqa: ANN0
     assert "nothing to undo" in err
 
 
-def test_json(tmp_path: Path, command) -> None:  # noqa: ANN001
+def test_json(tmp_path: Path, command: Command) -> None:
     file = make_form(tmp_path / "a.gguf", DIFFUSPACE)
     code, out, _err = command(file, "--check", "--json")
     report = json.loads(out)
@@ -73,7 +81,7 @@ def test_json(tmp_path: Path, command) -> None:  # noqa: ANN001
     assert json.loads(out) == {"file": str(file), "changed": True, "undone": True}
 
 
-def test_what_cannot_be_repaired(tmp_path: Path, command, damaged_ggufs: dict[str, Path]) -> None:  # noqa: ANN001
+def test_what_cannot_be_repaired(tmp_path: Path, command: Command, damaged_ggufs: dict[str, Path]) -> None:
     contradictory = make_form(tmp_path / "a.gguf", Form(raw_decay=True))
     code, out, _err = command(contradictory, "--check")
     assert code == 4
@@ -92,7 +100,7 @@ def test_what_cannot_be_repaired(tmp_path: Path, command, damaged_ggufs: dict[st
     assert command(make_form(tmp_path / "b.gguf", REFERENCE), "--target", "other")[0] == 2
 
 
-def test_the_target_can_be_forced(tmp_path: Path, command) -> None:  # noqa: ANN001
+def test_the_target_can_be_forced(tmp_path: Path, command: Command) -> None:
     file = make_form(tmp_path / "a.gguf", DIFFUSPACE)
     before = sha256(file)
     assert json.loads(command(file, "--target", "clover_moe", "--json")[1])["target"] == "clover_moe"
@@ -102,7 +110,7 @@ def test_the_target_can_be_forced(tmp_path: Path, command) -> None:  # noqa: ANN
     assert sha256(file) == before
 
 
-def test_an_interrupted_repair(tmp_path: Path, command) -> None:  # noqa: ANN001
+def test_an_interrupted_repair(tmp_path: Path, command: Command) -> None:
     file = make_form(tmp_path / "a.gguf", DIFFUSPACE)
     command(file)
     record = journal.read(file)
@@ -116,7 +124,7 @@ def test_an_interrupted_repair(tmp_path: Path, command) -> None:  # noqa: ANN001
     assert command(file, "--check")[0] == 0
 
 
-def test_a_copy_of_a_file_of_others(tmp_path: Path, command) -> None:  # noqa: ANN001
+def test_a_copy_of_a_file_of_others(tmp_path: Path, command: Command) -> None:
     source = make_form(tmp_path / "real.gguf", SURPLUS_INSIDE)
     before = sha256(source)
     link = tmp_path / "link.gguf"
@@ -130,3 +138,18 @@ def test_a_copy_of_a_file_of_others(tmp_path: Path, command) -> None:  # noqa: A
     assert "copied once" in out
     assert sha256(source) == before
     assert command(tmp_path / "own" / "link.gguf", "--check")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [(FindingKind, finding_text), (Way, way_text), (Speech, speech_text), (Verdict, verdict_text)],
+)
+def test_every_word_has_a_sentence(words: type[Enum], text: Callable[[str], str]) -> None:
+    sentences = {text(word.value) for word in words}
+    assert len(sentences) == len(words)
+    assert all(sentence.endswith(".") for sentence in sentences)
+
+
+def test_every_obstacle_has_a_sentence() -> None:
+    obstacles = [obstacle for obstacle in Obstacle if obstacle is not Obstacle.NONE]
+    assert len({verdict_text("cannot", obstacle.value) for obstacle in obstacles}) == len(obstacles)

@@ -205,7 +205,11 @@ class MessageList(QScrollArea):
                 self._settle_timer.start(0)
                 return
         self._column.drop_far_views(first, last)
-        self._chain_tab_stops()
+        if any(entry.view and not entry.is_settled for entry in self._column.entries):
+            # A long answer has hundreds of parts until it is complete.
+            self._settle_timer.start(SETTLE_MS)
+        else:
+            self._chain_tab_stops()
 
     def _chain_tab_stops(self) -> None:
         """Tab goes through the messages as they are read, whenever each of them was built."""

@@ -213,7 +213,8 @@ class MessageView(QWidget):
         text_height = self.body.fit(text_width)
         left = width - text_width - 2 * across
         self._bubble = QRectF(left, 0, text_width + 2 * across, text_height + 2 * down)
-        self.body.move(left + across, down)
+        # The room between lines is below each line: the last one's would make the bubble look uneven.
+        self.body.move(left + across, down + self._theme.space(0.15))
         bottom = text_height + 2 * down
         hint = self.copy_button.sizeHint()
         button_left = max(0, round(left) - hint.width() - self._theme.space(0.2))

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from clover_gui.chat.thinking import PieceKind, ThinkingSplitter
+from clover_gui.engine.thinking import PieceKind, ThinkingSplitter
 
 T, A, M = PieceKind.THINKING, PieceKind.ANSWER, PieceKind.MARKUP
 

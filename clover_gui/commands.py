@@ -1,0 +1,5 @@
+"""The commands of the terminal front end by name. Each is a module of ``clover_gui/cli`` of that name."""
+
+from __future__ import annotations
+
+TERMINAL_COMMANDS = ("doctor", "chat", "fetch", "patch")

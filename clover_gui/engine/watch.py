@@ -1,0 +1,106 @@
+"""Follows one answer while it is written: thoughts or answer, how many tokens of each, loops, pressure.
+
+Decides, and leaves acting to answer.py. Knows tokens as numbers with their texts, and nothing of the engine.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from clover_gui.engine.budget import Budget
+from clover_gui.engine.loops import LoopDetector
+from clover_gui.engine.protocol import (
+    CAUSE_FILE,
+    CAUSE_LONG_CONTEXT,
+    CAUSE_REPETITION,
+    CLOSED_END,
+    CLOSED_LOOP,
+    Limits,
+)
+from clover_gui.engine.thinking import PieceKind, ThinkingSplitter
+
+# A context this full is suspected before the file is.
+_FAR_INTO_CONTEXT = 32_768
+# A loop that begins within so many tokens was there from the start.
+_FROM_THE_START = 64
+
+
+class Verdict(Enum):
+    """What shall happen after a token."""
+
+    GO_ON = auto()
+    CLOSE_THINKING = auto()
+    STOP = auto()  # the answer is in a loop
+
+
+class AnswerWatch:
+    """``take`` every token that was written, also those that were forced."""
+
+    def __init__(self, limits: Limits, budget: Budget, *, in_thinking: bool) -> None:
+        self._budget = budget
+        self._limits = limits
+        self._splitter = ThinkingSplitter(in_thinking)
+        self._loops = LoopDetector(limits.loop_tokens)
+        self._answered = False
+        self.thinking_tokens = 0
+        self.answer_tokens = 0
+        # CLOSED_*, once the thoughts were or are being closed from outside.
+        self.closed = ""
+
+    @property
+    def in_thinking(self) -> bool:
+        return self._splitter.in_thinking
+
+    @property
+    def pressure(self) -> float:
+        """To be added to what ends the present part."""
+        if self.in_thinking:
+            return self._budget.thinking_pressure(self.thinking_tokens)
+        return self._budget.answer_pressure(self.answer_tokens)
+
+    def take(self, token: int, text: str) -> Verdict:
+        """Count a token with the characters that it completed, and judge."""
+        thought = self._splitter.in_thinking
+        pieces = self._splitter.feed(text)
+        if thought or self._splitter.in_thinking:
+            self.thinking_tokens += 1
+        else:
+            self.answer_tokens += 1
+        self._answered = self._answered or any(
+            piece.kind is PieceKind.ANSWER and not piece.text.isspace() for piece in pieces
+        )
+        if thought and not self._splitter.in_thinking:
+            self._loops.reset()
+            if not self.closed and self._budget.thinking_pressure(self.thinking_tokens) > 0:
+                self.closed = self._budget.closes_because
+            return Verdict.GO_ON
+        if self._loops.add(token):
+            return self._close(CLOSED_LOOP) if self._splitter.in_thinking else Verdict.STOP
+        most = self._budget.thinking_most
+        if self._splitter.in_thinking and most and self.thinking_tokens >= most:
+            return self._close(self._budget.closes_because)
+        return Verdict.GO_ON
+
+    def wants_to_end(self) -> Verdict:
+        """The model wrote the token that ends an answer."""
+        if self._splitter.in_thinking and not self.closed:
+            return self._close(CLOSED_END)
+        return Verdict.STOP
+
+    def cause_of_loop(self, context_used: int, trained_context: int) -> str:
+        """What probably is behind the loop that the last token ended."""
+        if trained_context and context_used > trained_context:
+            return CAUSE_LONG_CONTEXT
+        begun = self.thinking_tokens + self.answer_tokens - self._limits.loop_tokens
+        return CAUSE_FILE if begun <= _FROM_THE_START and not self.closed else CAUSE_REPETITION
+
+    def _close(self, reason: str) -> Verdict:
+        self.closed = self.closed or reason
+        self._loops.reset()
+        return Verdict.CLOSE_THINKING
+
+
+def cause_of_broken_numbers(context_used: int, trained_context: int) -> str:
+    """What probably is behind values that are no numbers."""
+    most = min(_FAR_INTO_CONTEXT, trained_context or _FAR_INTO_CONTEXT)
+    return CAUSE_LONG_CONTEXT if context_used > most else CAUSE_FILE
