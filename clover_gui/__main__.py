@@ -13,7 +13,7 @@ from clover_gui.commands import TERMINAL_COMMANDS
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the program; the exit code (see ``cli/exit_codes.py``)."""
+    """Run the program; the exit code (see ``exit_codes.py``)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if arguments[:2] == ["--role", "engine"]:
         from clover_gui.engine.worker import run

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.client import EngineClient
 from clover_gui.errors import CloverError, ModelFileError, RepairError
+from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import explain
 from clover_gui.explain.repair_hints import finding_text, verdict_text, way_text
 from clover_gui.i18n import _, capped, number, size

@@ -9,39 +9,42 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from clover_gui.engine.budget import Budget
 from clover_gui.engine.cancellation import Cancellation
+from clover_gui.engine.counting import LEAST_ROOM_TOKENS, count_prompt
 from clover_gui.engine.loader import LoadedModel, RequestFailed
 from clover_gui.engine.prompt import KnownText, KnownTexts, Prompt
 from clover_gui.engine.protocol import (
     FAIL_CONTEXT_FULL,
     FAIL_DECODE,
+    FAIL_OTHER,
     FAIL_TEMPLATE,
     STOP_CANCELLED,
-    STOP_CONTEXT,
-    STOP_END,
-    STOP_LENGTH,
+    STOP_NOT_A_NUMBER,
+    Count,
+    Counted,
     Finished,
     Generate,
     Reading,
     Text,
 )
 from clover_gui.engine.sampling import Sampler
-from clover_gui.engine.session import ABORTED, DecodeFailed
+from clover_gui.engine.session import DecodeFailed
 from clover_gui.engine.template import TemplateError
 from clover_gui.engine.text_stream import TextStream
-
-# A prompt that leaves less room than this is refused: the answer would be cut at once.
-LEAST_ROOM_TOKENS = 16
-FLUSH_EVERY_S = 0.02
+from clover_gui.engine.watch import AnswerWatch
+from clover_gui.engine.writer import Writer, Written
 
 Send = Callable[[Reading | Text | Finished], None]
 
 
-@dataclass(slots=True)
-class _Written:
-    tokens: int = 0
-    reason: str = STOP_END
-    seconds: float = 0.0
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One request with its prompt and its limits."""
+
+    request: Generate
+    prompt: Prompt
+    budget: Budget
 
 
 class Answerer:
@@ -53,6 +56,17 @@ class Answerer:
         self._send = send
         self._known = KnownTexts()
 
+    def count(self, request: Count) -> Counted:
+        """How long the prompt would be.
+
+        Raises:
+            RequestFailed: the template refused.
+        """
+        try:
+            return count_prompt(request, self._loaded.builder, self._known, self._loaded.session.size)
+        except TemplateError as error:
+            raise RequestFailed(FAIL_TEMPLATE, str(error)) from error
+
     def answer(self, request: Generate) -> None:
         """Send Reading, Text and at the end Finished.
 
@@ -61,18 +75,22 @@ class Answerer:
         """
         session = self._loaded.session
         prompt = self._prompt(request)
-        if len(prompt.tokens) > session.size - LEAST_ROOM_TOKENS:
+        room = session.size - len(prompt.tokens)
+        if room < LEAST_ROOM_TOKENS:
             numbers = {"prompt_tokens": len(prompt.tokens), "context_tokens": session.size}
             raise RequestFailed(FAIL_CONTEXT_FULL, "the prompt does not fit into the context", numbers)
+        task = _Task(request, prompt, Budget(request.limits, min(room, request.max_tokens or room)))
         reused = session.reuse(prompt.tokens)
         try:
-            complete, read, read_seconds = self._read(request.id, prompt, reused)
-            written, seed = _Written(reason=STOP_CANCELLED), 0
-            if complete:
-                written, seed = self._write(request, prompt)
+            complete, read, read_seconds = self._read(task, reused)
+            written = self._write(task) if complete else Written(reason=STOP_CANCELLED)
         except DecodeFailed as error:
             self._known.clear()
             raise RequestFailed(FAIL_DECODE, str(error)) from error
+        if written.reason == STOP_NOT_A_NUMBER:
+            # Nothing that was computed so far can be trusted.
+            session.forget_all()
+            self._known.clear()
         self._send(
             Finished(
                 id=request.id,
@@ -83,7 +101,10 @@ class Answerer:
                 read_seconds=read_seconds,
                 write_seconds=written.seconds,
                 context_used=len(session.tokens),
-                seed=seed,
+                seed=written.seed,
+                thinking_tokens=written.thinking_tokens,
+                thinking_closed=written.thinking_closed,
+                cause=written.cause,
             )
         )
 
@@ -93,17 +114,19 @@ class Answerer:
         except TemplateError as error:
             raise RequestFailed(FAIL_TEMPLATE, str(error)) from error
 
-    def _read(self, id: int, prompt: Prompt, reused: int) -> tuple[bool, int, float]:
+    def _read(self, task: _Task, reused: int) -> tuple[bool, int, float]:
         """(complete?, tokens read, seconds)."""
+        prompt, id = task.prompt, task.request.id
+        budget = task.budget.thinking_budget if prompt.in_thinking else 0
         total = len(prompt.tokens) - reused
-        self._send(Reading(id, 0, total, reused, 0.0, prompt.in_thinking))
+        self._send(Reading(id, 0, total, reused, 0.0, prompt.in_thinking, budget))
         started = time.monotonic()
         done = [0]
 
         def progress(count: int) -> None:
             done[0] = count
             seconds = time.monotonic() - started
-            self._send(Reading(id, count, total, reused, seconds, prompt.in_thinking))
+            self._send(Reading(id, count, total, reused, seconds, prompt.in_thinking, budget))
 
         self._cancellation.arm(True)
         try:
@@ -118,63 +141,25 @@ class Answerer:
             self._cancellation.arm(False)
         return complete, done[0], time.monotonic() - started
 
-    def _write(self, request: Generate, prompt: Prompt) -> tuple[_Written, int]:
-        sampler = Sampler(self._loaded.model, request.sampling)
-        known = KnownText(prompt)
-        self._known.add(known)
+    def _write(self, task: _Task) -> Written:
+        request, builder = task.request, self._loaded.builder
         try:
-            return self._write_tokens(request, sampler, known), sampler.seed
+            sampler = Sampler(self._loaded.model, request.sampling)
+        except ValueError as error:
+            raise RequestFailed(FAIL_OTHER, str(error)) from error
+        known = KnownText(task.prompt)
+        self._known.add(known)
+        writer = Writer(
+            self._loaded,
+            sampler,
+            AnswerWatch(request.limits, task.budget, in_thinking=task.prompt.in_thinking),
+            TextStream(
+                (*builder.stop_strings, *request.limits.stop_strings), strip_start=bool(builder.stop_strings)
+            ),
+            known,
+            self._send,
+        )
+        try:
+            return writer.write(request.id, request.max_tokens, self._cancellation)
         finally:
             sampler.close()
-
-    def _write_tokens(self, request: Generate, sampler: Sampler, known: KnownText) -> _Written:
-        loaded, session, cancellation = self._loaded, self._loaded.session, self._cancellation
-        model, context = loaded.model, loaded.context
-        stops = loaded.builder.stop_strings
-        stream = TextStream(stops, strip_start=bool(stops))
-        limit = request.max_tokens if request.max_tokens > 0 else session.size
-        written = _Written()
-        started = flushed = time.monotonic()
-        pending: list[str] = []
-
-        def flush(now: float) -> None:
-            text = "".join(pending)
-            pending.clear()
-            if text:
-                self._send(Text(request.id, text, written.tokens, now - started, len(session.tokens)))
-
-        while True:
-            if cancellation.requested:
-                written.reason = STOP_CANCELLED
-                break
-            token = sampler.next(context)
-            if model.ends_answer(token):
-                break
-            written.tokens += 1
-            text = stream.characters(model.piece(token))
-            known.add(token, text)
-            pending.append(stream.feed(text))
-            now = time.monotonic()
-            if now - flushed >= FLUSH_EVERY_S:
-                flush(now)
-                flushed = now
-            if stream.stopped:
-                break
-            if written.tokens >= limit:
-                written.reason = STOP_LENGTH
-                break
-            if len(session.tokens) >= session.size:
-                written.reason = STOP_CONTEXT
-                break
-            try:
-                session.write(token)
-            except DecodeFailed as error:
-                # A cancel that came in the last moment of reading may strike here.
-                if error.code != ABORTED or not cancellation.requested:
-                    pending.append(stream.finish())
-                    flush(time.monotonic())
-                    raise
-        pending.append(stream.finish())
-        written.seconds = time.monotonic() - started
-        flush(time.monotonic())
-        return written

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from clover_gui.engine.protocol import CLOSED_BUDGET, CLOSED_RESERVE, Limits
 
-# The pressure at the end of the grace. The best token is rarely more than this above the one that ends a part.
+# The pressure at the end of the grace: the best token is rarely more than this above one that ends a part.
 FULL_PRESSURE = 16.0
 # Of the room for an answer at most this part is kept from the thoughts.
 _RESERVED_SHARE = 1 / 4

@@ -21,6 +21,8 @@ from clover_gui.engine.protocol import (
     VERSION,
     BufferBytes,
     Cancel,
+    Count,
+    Counted,
     Describe,
     DryRun,
     DryRunResult,
@@ -30,6 +32,7 @@ from clover_gui.engine.protocol import (
     Fatal,
     Finished,
     Generate,
+    Limits,
     Load,
     Loaded,
     LoadProgress,
@@ -56,7 +59,7 @@ START_TIMEOUT_S = 60.0
 CANCEL_PATIENCE_S = 3.0
 # Lines of the child's log that an error carries.
 _LOG_LINES = 20
-_Answer = TypeVar("_Answer", EngineInfo, Loaded, DryRunResult, Unloaded)
+_Answer = TypeVar("_Answer", EngineInfo, Loaded, DryRunResult, Counted, Unloaded)
 
 
 class EngineState(StrEnum):
@@ -172,11 +175,19 @@ class EngineClient:
         thinking: bool | None = None,
         sampling: Sampling | None = None,
         max_tokens: int = 0,
+        limits: Limits | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         child = self._child
         if child is None or self._loaded is None:
             raise ModelNotLoaded("no model is loaded")
-        request = Generate(self._requests.number(), messages, thinking, sampling or Sampling(), max_tokens)
+        request = Generate(
+            self._requests.number(),
+            messages,
+            thinking,
+            sampling or Sampling(),
+            max_tokens,
+            limits or Limits(),
+        )
         inbox = self._requests.begin(request.id, answer=True)
         self._settle()
         child.send(request)
@@ -193,6 +204,19 @@ class EngineClient:
                     return
         finally:
             self._requests.leave(request.id)
+
+    async def count(
+        self, messages: tuple[PromptMessage, ...], *, thinking: bool | None = None, reserve: int = 1024
+    ) -> Counted:
+        child = self._child
+        if child is None or self._loaded is None:
+            raise ModelNotLoaded("no model is loaded")
+        try:
+            return await self._ask(
+                child, Count(self._requests.number(), messages, thinking, reserve), Counted
+            )
+        except _RequestRefused as refused:
+            raise generation_error(refused.failed) from refused
 
     async def cancel(self) -> None:
         self._requests.cancel_answers()
@@ -325,7 +349,7 @@ class EngineClient:
     async def _ask(
         self,
         child: Child,
-        request: Describe | Load | DryRun | Unload,
+        request: Describe | Load | DryRun | Count | Unload,
         expected: type[_Answer],
         progress: Callable[[LoadProgress], None] | None = None,
     ) -> _Answer:

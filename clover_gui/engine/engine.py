@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from clover_gui.engine.protocol import (
+    Counted,
     EngineInfo,
     Finished,
-    Generate,
+    Limits,
     Loaded,
     LoadProgress,
     LoadSettings,
@@ -47,8 +48,15 @@ class Engine(Protocol):
         thinking: bool | None = None,
         sampling: Sampling | None = None,
         max_tokens: int = 0,
+        limits: Limits | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         """Answer the last message; the last event is Finished. Closing the iterator stops the answer."""
+
+    async def count(
+        self, messages: tuple[PromptMessage, ...], *, thinking: bool | None = None, reserve: int = 1024
+    ) -> Counted:
+        """How many tokens this prompt has, with the model's own template and vocabulary. Waits for its turn
+        behind a running answer."""
 
     async def cancel(self) -> None:
         """Stop the running answer; its iterator then ends with Finished(reason="cancelled")."""
@@ -60,4 +68,4 @@ class Engine(Protocol):
         """End the child. Never raises."""
 
 
-__all__ = ["Engine", "Generate", "GenerationEvent"]
+__all__ = ["Engine", "GenerationEvent"]

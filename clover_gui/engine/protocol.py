@@ -49,7 +49,6 @@ STOP_NOT_A_NUMBER = "not-a-number"  # the engine computes values that are no num
 CLOSED_BUDGET = "budget"  # ``Limits.thinking_tokens`` and its grace were used up
 CLOSED_RESERVE = "reserve"  # the rest of the context, or of max_tokens, is kept for the answer
 CLOSED_LOOP = "loop"
-CLOSED_END = "end"  # the model wanted to end without having answered
 
 # ``Finished.cause``: what probably is behind STOP_LOOP and STOP_NOT_A_NUMBER.
 CAUSE_FILE = "file"  # wrong from its first words on: the file or its quantisation is broken
@@ -341,7 +340,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The prompt has ``prompt_tokens``. ``fits``: with the reserve for the answer, of which ``reserve`` counts.
+    """The prompt has ``prompt_tokens``. ``fits``: with ``reserve`` tokens of room for the answer.
 
     Where it does not fit, ``drop`` is the least number of the oldest turns (a message of the person and what
     followed it) without which it does, and ``tokens_after_drop`` its length then. 0 turns: even the newest

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from clover_gui.engine.protocol import (
     Cancel,
+    Counted,
     DryRunResult,
     EngineInfo,
     Event,
@@ -25,7 +26,7 @@ from clover_gui.errors import EngineError
 
 Inbox = asyncio.Queue[Event | EngineError]
 # With these the child has done with a request.
-FINAL = (EngineInfo, Loaded, DryRunResult, Finished, Unloaded, Failed)
+FINAL = (EngineInfo, Loaded, DryRunResult, Counted, Finished, Unloaded, Failed)
 
 
 class Requests:

@@ -41,9 +41,7 @@ class Sampler:
             if not self._grammar:
                 self.close()
                 raise ValueError("the grammar of JSON was refused")
-            self._strict = self._chain_of(
-                [self._grammar, *self._choosing(model, wishes, penalties=False)]
-            )
+            self._strict = self._chain_of([self._grammar, *self._choosing(model, wishes, penalties=False)])
 
     def next(self, context: Context, *, free: bool = True) -> int:
         """The next token after the last decoded one; it is also remembered for the penalties.

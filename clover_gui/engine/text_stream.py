@@ -18,7 +18,12 @@ class TextStream:
         self._stops = tuple(s for s in stop_strings if s)
         self._strip_start = strip_start
         self._held = ""
-        self.stopped = False
+        # The stop string that was found, "" as long as there is none.
+        self.stopped_by = ""
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.stopped_by)
 
     def characters(self, data: bytes) -> str:
         """The characters that these bytes complete; the rest waits for the next ones."""
@@ -32,10 +37,10 @@ class TextStream:
         if not self._stops or self.stopped:
             return "" if self.stopped else text
         self._held += text
-        places = [at for at in (self._held.find(stop) for stop in self._stops) if at >= 0]
+        places = [(at, stop) for stop in self._stops if (at := self._held.find(stop)) >= 0]
         if places:
-            self.stopped = True
-            shown, self._held = self._held[: min(places)], ""
+            at, self.stopped_by = min(places)
+            shown, self._held = self._held[:at], ""
             return shown
         keep = max(_overlap(self._held, stop) for stop in self._stops)
         shown = self._held[: len(self._held) - keep]

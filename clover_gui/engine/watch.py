@@ -13,11 +13,10 @@ from clover_gui.engine.protocol import (
     CAUSE_FILE,
     CAUSE_LONG_CONTEXT,
     CAUSE_REPETITION,
-    CLOSED_END,
     CLOSED_LOOP,
     Limits,
 )
-from clover_gui.engine.thinking import PieceKind, ThinkingSplitter
+from clover_gui.engine.thinking import ThinkingSplitter
 
 # A context this full is suspected before the file is.
 _FAR_INTO_CONTEXT = 32_768
@@ -41,7 +40,6 @@ class AnswerWatch:
         self._limits = limits
         self._splitter = ThinkingSplitter(in_thinking)
         self._loops = LoopDetector(limits.loop_tokens)
-        self._answered = False
         self.thinking_tokens = 0
         self.answer_tokens = 0
         # CLOSED_*, once the thoughts were or are being closed from outside.
@@ -61,14 +59,11 @@ class AnswerWatch:
     def take(self, token: int, text: str) -> Verdict:
         """Count a token with the characters that it completed, and judge."""
         thought = self._splitter.in_thinking
-        pieces = self._splitter.feed(text)
+        self._splitter.feed(text)
         if thought or self._splitter.in_thinking:
             self.thinking_tokens += 1
         else:
             self.answer_tokens += 1
-        self._answered = self._answered or any(
-            piece.kind is PieceKind.ANSWER and not piece.text.isspace() for piece in pieces
-        )
         if thought and not self._splitter.in_thinking:
             self._loops.reset()
             if not self.closed and self._budget.thinking_pressure(self.thinking_tokens) > 0:
@@ -80,12 +75,6 @@ class AnswerWatch:
         if self._splitter.in_thinking and most and self.thinking_tokens >= most:
             return self._close(self._budget.closes_because)
         return Verdict.GO_ON
-
-    def wants_to_end(self) -> Verdict:
-        """The model wrote the token that ends an answer."""
-        if self._splitter.in_thinking and not self.closed:
-            return self._close(CLOSED_END)
-        return Verdict.STOP
 
     def cause_of_loop(self, context_used: int, trained_context: int) -> str:
         """What probably is behind the loop that the last token ended."""

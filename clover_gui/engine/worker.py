@@ -29,6 +29,7 @@ from clover_gui.engine.protocol import (
     FAIL_OTHER,
     VERSION,
     Cancel,
+    Count,
     Describe,
     DryRun,
     DryRunResult,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from clover_gui.engine.loader import LoadedModel, Loader
 
 # What the main thread works on, in order.
-Work = Describe | DryRun | Generate | Load | Unload
+Work = Count | Describe | DryRun | Generate | Load | Unload
 # The parent's process number, so that a parent that died before we could watch it is noticed.
 PARENT_VARIABLE = "CLOVER_PARENT_PID"
 ARCHITECTURES = ("qwen35moe", "clover_moe")
@@ -172,7 +173,7 @@ class Worker:
         from clover_gui.engine.loader import RequestFailed
 
         self._cancellation.begin(request.id)
-        if not isinstance(request, Generate):
+        if not isinstance(request, Count | Generate):
             self._log.clear()
         try:
             self._dispatch(request)
@@ -188,7 +189,9 @@ class Worker:
 
     def _dispatch(self, request: Work) -> None:
         if isinstance(request, Generate):
-            self._generate(request)
+            self._ready_answerer().answer(request)
+        elif isinstance(request, Count):
+            self._channel.send(self._ready_answerer().count(request))
         elif isinstance(request, Load):
             self._load(request)
         elif isinstance(request, Describe):
@@ -245,15 +248,16 @@ class Worker:
                 threads=loaded.threads,
                 chat_bos=loaded.model.adds_begin,
                 template_error=loaded.template_error,
+                trained_context=loaded.model.trained_context,
             )
         )
 
-    def _generate(self, request: Generate) -> None:
+    def _ready_answerer(self) -> Answerer:
         from clover_gui.engine.loader import RequestFailed
 
         if self._answerer is None:
             raise RequestFailed(FAIL_NOT_LOADED, "no model is loaded")
-        self._answerer.answer(request)
+        return self._answerer
 
     def _unload(self) -> None:
         if self._loaded is not None:

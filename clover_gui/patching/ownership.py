@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clover_gui.i18n import capped
 
+_ACCESS_MODE = 0o3  # O_ACCMODE of Linux
 _HUB_REPOSITORY = re.compile(r"(models|datasets|spaces)--.+")
 _PROGRAM_FOLDERS = {
     "LM Studio": (".lmstudio", ".cache/lm-studio", "AppData/Local/LM-Studio"),
@@ -118,7 +119,7 @@ def _writes(pid: int, real: Path) -> bool:
 def _open_for_writing(pid: int, fd: str) -> bool:
     for line in Path(f"/proc/{pid}/fdinfo/{fd}").read_text().splitlines():
         if line.startswith("flags:"):
-            return int(line.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
+            return int(line.split()[1], 8) & _ACCESS_MODE != os.O_RDONLY
     return False
 
 

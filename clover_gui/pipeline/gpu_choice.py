@@ -135,7 +135,9 @@ def _described(devices: list[EngineDevice], machine: Machine) -> tuple[list[Gpu]
             found.append(_from_engine(device))
             continue
         left.remove(probed)
-        total, total_differs = _lower(probed.vram_total_bytes, device.memory_total_bytes)
+        counted = None if probed.vram_is_minimum else probed.vram_total_bytes
+        total, total_differs = _lower(counted, device.memory_total_bytes)
+        total = total or probed.vram_total_bytes
         free, free_differs = _lower(probed.vram_free_bytes, device.memory_free_bytes)
         if probed.kind is not DeviceKind.DISCRETE:  # they share the RAM: each counts it in its own way
             total, free = probed.vram_total_bytes or total, probed.vram_free_bytes or free

@@ -119,6 +119,6 @@ def unexpected(error: BaseException) -> Explanation:
     return Explanation(
         title=_("Unexpected error"),
         sentence=_("Something in this program went wrong: {kind}.").format(kind=type(error).__name__),
-        next_step=_("Your chats are saved. You can go on; if it happens again, restart and send the report."),
+        next_step=_("Your chats are saved. You can go on; if it happens again, restart and copy the report."),
         detail=str(error)[:2000],
     )

@@ -42,6 +42,11 @@ _SHEET = Template(
 #noticeBar[kind="error"] { border-left-color: $danger; }
 QSplitter::handle { background: $border; }
 QRadioButton { spacing: ${e4}px; }
+QRadioButton::indicator { width: ${e7}px; height: ${e7}px; border: 2px solid $muted; border-radius: ${r7}px;
+    background: $background; }
+QRadioButton::indicator:checked { border-color: $accent; background: qradialgradient(cx:0.5, cy:0.5, radius:0.5,
+    fx:0.5, fy:0.5, stop:0 $accent, stop:0.55 $accent, stop:0.65 $background, stop:1 $background); }
+QRadioButton::indicator:disabled { border-color: $border; }
 QRadioButton:focus { color: $accent; }
 """
 )
@@ -50,8 +55,9 @@ QRadioButton:focus { color: $accent; }
 def window_style(colors: Colors, em: float, points: float) -> str:
     """The sheet; ``em`` is the height of a line in logical pixels, ``points`` the size of its font."""
     values: dict[str, str] = {name: str(getattr(colors, name)) for name in Colors.__slots__}
-    for tenths in (2, 3, 4, 5, 6, 9):
+    for tenths in (2, 3, 4, 5, 6, 7, 9):
         values[f"e{tenths}"] = str(max(1, round(em * tenths / 10)))
+    values["r7"] = str(round(em * 0.7) // 2 + 2)
     values["welcome"] = f"{points * 1.5:.1f}"
     values["card"] = f"{points * 1.1:.1f}"
     values["heading"] = f"{points * 1.7:.1f}"

@@ -66,7 +66,7 @@ def main() -> None:
             if result == "--dry":
                 sys.exit("".join(lines[-3:]))
     if result != "--dry":
-        np.savez(result, **found)
+        np.savez(result, allow_pickle=False, **found)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.kit.diffuspace import CLOVER, HYBRID, Form
+from tests.kit.diffuspace import CLOVER, Form
+from tests.kit.gguf_parts import HYBRID
 
 # What the pinned engine says, one that came later, and one that is too old for the whole family.
 KNOWS_QWEN = {HYBRID: True, CLOVER: False, "llama": True}

@@ -32,6 +32,11 @@ FORMS_WAY = {way.value: way for way in plan.Way}
 FORMS: dict[str, Form] = {"in-place": DIFFUSPACE, "insert": CRAMPED, "copy": SURPLUS_INSIDE}
 
 
+def replace_in(owner: Any, name: str, value: object) -> None:
+    """Put another function in place, for the rest of this process."""
+    setattr(owner, name, value)
+
+
 class Bomb:
     """Ends the process at the ``at``-th event; torn writes, and lost ones where ``power`` is cut."""
 
@@ -73,10 +78,10 @@ class Bomb:
             sync_fd(fd)
             self.unsynced.clear()
 
-        filesystem.PatchFile.write_at = torn_write  # type: ignore[method-assign]
+        replace_in(filesystem.PatchFile, "write_at", torn_write)
         for module in (filesystem, journal, copying):
             if hasattr(module, "sync_fd"):
-                module.sync_fd = sync  # type: ignore[attr-defined]
+                replace_in(module, "sync_fd", sync)
         for owner, name in (
             (filesystem, "_fallocate"),
             (Path, "replace"),
@@ -95,7 +100,7 @@ class Bomb:
                 self.explode()
             return real(*arguments, **options)
 
-        setattr(owner, name, fused)
+        replace_in(owner, name, fused)
 
 
 def count_events(action: Callable[[], object]) -> int:
@@ -146,7 +151,7 @@ def main() -> None:
         print(json.dumps({"skipped": "this file system cannot insert"}))
         return
     if name != "insert":
-        plan.block_bytes = lambda path: 0
+        replace_in(plan, "block_bytes", lambda path: 0)
     filesystem._PIECE_BYTES = 100_000  # more moments to be killed at
     original = sha256(base)
     done = shutil.copyfile(base, Path(folder) / "done.gguf")
@@ -160,7 +165,10 @@ def main() -> None:
     record = journal.journal_path(file)
 
     def action() -> object:
-        return undo(file) if undoing else repair(file, KNOWS_QWEN)
+        if not undoing:
+            return repair(file, KNOWS_QWEN)
+        undo(file)
+        return None
 
     def prepare() -> None:
         record.unlink(missing_ok=True)

@@ -17,9 +17,9 @@ from clover_gui.patching.diagnosis import AUTO, choose_target, diagnose
 from clover_gui.patching.findings import Diagnosis, FindingKind, Obstacle, Verdict
 from clover_gui.patching.findings import Form as Stored
 from clover_gui.patching.repair import repair, undo
-from tests.kit.diffuspace import CLOVER, DIFFUSPACE, HYBRID, REFERENCE, Form, make_form
+from tests.kit.diffuspace import CLOVER, DIFFUSPACE, REFERENCE, Form, make_form
 from tests.kit.gguf_maker import make_tiny, make_unknown
-from tests.kit.gguf_parts import DENSE
+from tests.kit.gguf_parts import DENSE, HYBRID, TINY, Vocabulary
 from tests.patching.forms import KNOWS_BOTH, KNOWS_NEITHER, KNOWS_QWEN, sha256
 
 NO_KEY_ONLY = Form(CLOVER, shared_count=False)
@@ -236,13 +236,13 @@ def test_missing_numbers_follow_from_the_shapes(tmp_path: Path) -> None:
     from tests.kit import diffuspace
 
     wanted = make_form(tmp_path / "reference.gguf", REFERENCE)
-    keys = diffuspace._keys(REFERENCE, diffuspace.TINY, diffuspace.Vocabulary())
+    keys = diffuspace._keys(REFERENCE, TINY, Vocabulary())
     gone = [name for name in keys if ".ssm." in name or "expert_feed" in name or "expert_shared" in name]
     gone += [f"{HYBRID}.embedding_length", f"{HYBRID}.attention.head_count_kv", f"{HYBRID}.expert_count"]
     gone += [f"{HYBRID}.attention.key_length", f"{HYBRID}.attention.value_length"]
     gone += [f"{HYBRID}.attention.layer_norm_rms_epsilon"]
     poor = {name: value for name, value in keys.items() if name not in gone}
-    plans = list(diffuspace._tensors(REFERENCE, diffuspace.Vocabulary(), 1))
+    plans = list(diffuspace._tensors(REFERENCE, Vocabulary(), 1))
     diffuspace.write_gguf(tmp_path / "poor.gguf", poor, plans)
     diagnosis = diagnose(tmp_path / "poor.gguf", KNOWS_QWEN)
     assert kinds(diagnosis) == {FindingKind.KEY_MISSING}
@@ -257,9 +257,9 @@ def test_missing_numbers_follow_from_the_shapes(tmp_path: Path) -> None:
 def test_what_nothing_can_be_derived_from(tmp_path: Path) -> None:
     from tests.kit import diffuspace
 
-    keys = diffuspace._keys(REFERENCE, diffuspace.TINY, diffuspace.Vocabulary())
+    keys = diffuspace._keys(REFERENCE, TINY, Vocabulary())
     del keys[f"{HYBRID}.context_length"]
-    plans = list(diffuspace._tensors(REFERENCE, diffuspace.Vocabulary(), 1))
+    plans = list(diffuspace._tensors(REFERENCE, Vocabulary(), 1))
     diffuspace.write_gguf(tmp_path / "a.gguf", keys, plans)
     diagnosis = diagnose(tmp_path / "a.gguf", KNOWS_QWEN)
     assert diagnosis.obstacle is Obstacle.INCOMPLETE

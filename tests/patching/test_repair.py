@@ -21,13 +21,14 @@ from clover_gui.errors import (
     RepairUndoMissing,
     RepairWriteFailed,
 )
-from clover_gui.patching import copying, filesystem, journal, plan
+from clover_gui.patching import filesystem, journal, plan
 from clover_gui.patching.diagnosis import diagnose
 from clover_gui.patching.findings import Verdict
 from clover_gui.patching.plan import Way
 from clover_gui.patching.recovery import is_clean, state_of
 from clover_gui.patching.repair import repair, repaired_copy, undo
-from tests.kit.diffuspace import CLOVER, DIFFUSPACE, HYBRID, REFERENCE, Form, make_form
+from tests.kit.diffuspace import CLOVER, DIFFUSPACE, REFERENCE, Form, make_form
+from tests.kit.gguf_parts import HYBRID
 from tests.patching.forms import (
     CRAMPED,
     KNOWS_BOTH,
@@ -256,7 +257,7 @@ def test_too_little_space_for_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file = make_form(tmp_path / "a.gguf", SURPLUS_INSIDE)
     before = sha256(file)
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(copying.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
     with pytest.raises(RepairNoSpace) as caught:
         repair(file, KNOWS_QWEN)
     assert caught.value.needed_bytes > file.stat().st_size

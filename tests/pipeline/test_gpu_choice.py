@@ -36,7 +36,7 @@ def test_a_gpu_that_this_build_cannot_use() -> None:
 
 def test_the_drivers_figures_are_taken_for_the_engines_device() -> None:
     choice = choose_gpu(machine(CARD), engine(device("CUDA0", "NVIDIA GeForce RTX 4070")))
-    assert choice == GpuChoice(CARD)
+    assert choice == GpuChoice(CARD, (), (CARD,))
 
 
 def test_a_card_is_preferred_to_a_larger_integrated_device() -> None:

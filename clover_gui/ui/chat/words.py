@@ -7,7 +7,7 @@ from clover_gui.i18n import _, duration, ngettext, number
 
 
 def details_text(stats: AnswerStats | None) -> str:
-    """For example "204 tokens · 62.1 tok/s · read 1,024 tokens in 0.9 s · 310 known before"."""
+    """For example "204 tokens · 62.1 tok/s · read 1,024 tokens in 0.9 s · 310 reused"."""
     if stats is None:
         return ""
     parts = []
@@ -26,7 +26,7 @@ def details_text(stats: AnswerStats | None) -> str:
             ).format(count=number(stats.tokens_read), time=duration(stats.read_seconds))
         )
     if stats.tokens_reused:
-        parts.append(_("{count} known before").format(count=number(stats.tokens_reused)))
+        parts.append(_("{count} reused").format(count=number(stats.tokens_reused)))
     return " · ".join(parts)
 
 
@@ -38,9 +38,11 @@ def notice_text(message: Message) -> str:
         case MessageState.STOPPED:
             return _("Stopped by you.")
         case MessageState.CUT_LENGTH:
-            return _("Cut: the answer reached the longest length that is set.")
+            return _("Cut short: the answer reached its maximum length.")
         case MessageState.CUT_CONTEXT:
-            return _("Cut: the context is full. Begin a new chat, or load the model with a larger context.")
+            return _(
+                "Cut short: the context is full. Begin a new chat, or load the model with a larger context."
+            )
         case MessageState.INTERRUPTED:
             return _("Interrupted: the engine or the program ended here. What was written is kept.")
         case MessageState.FAILED:

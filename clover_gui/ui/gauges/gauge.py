@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
+from clover_gui.ui.widgets.elided_label import ElidedLabel
+
 GRAPHIC_LINES_TENTHS = 7
 """Bars and curves take the same height, so that the captions stand in one line."""
 
@@ -20,7 +22,8 @@ class Gauge(QWidget):
         super().__init__(parent)
         self.setObjectName("gauge")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.caption_label = QLabel()
+        # The caption gives way before the figures do.
+        self.caption_label = ElidedLabel()
         self.caption_label.setObjectName("gaugeCaption")
         self.value_label = QLabel()
         self.value_label.setObjectName("gaugeValue")

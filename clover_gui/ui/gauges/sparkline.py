@@ -38,7 +38,7 @@ class Sparkline(QWidget):
 
     def sizeHint(self) -> QSize:
         line = self.fontMetrics().height()
-        return QSize(line * 4, line * 7 // 10)
+        return QSize(line * 2, line * 7 // 10)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from clover_gui.i18n import _, number, size
 from clover_gui.ui.gauges.gauge import Gauge
@@ -11,6 +12,10 @@ from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryRea
 from clover_gui.ui.gauges.segment_bar import Segment, SegmentBar
 from clover_gui.ui.gauges.sparkline import Sparkline
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.elided_label import ElidedLabel
+
+ONE_ROW_EM = 52
+MINIMUM_EM = 24
 
 
 class GaugeStrip(QWidget):
@@ -22,22 +27,39 @@ class GaugeStrip(QWidget):
         self._theme = theme
         self._speed_curve = Sparkline()
         self._context_bar, self._vram_bar, self._ram_bar = SegmentBar(), SegmentBar(), SegmentBar()
-        self._speed_note = QLabel()
+        self._speed_note = ElidedLabel()
         self._speed_note.setObjectName("gaugeCaption")
         self.speed = Gauge(_beside(self._speed_note, self._speed_curve))
         self.context = Gauge(self._context_bar)
         self.vram = Gauge(self._vram_bar)
         self.ram = Gauge(self._ram_bar)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(self.fontMetrics().height())
-        for gauge in (self.speed, self.context, self.vram, self.ram):
-            layout.addWidget(gauge, 1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(self.fontMetrics().height())
+        self._columns = 0
+        self._place(4)
         self._last_speed = SpeedReading()
         self._last_context = ContextReading()
         self._last_memory: MemoryReading | None = None
         theme.changed.connect(self.refresh)
         self.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place(4 if self.width() >= ONE_ROW_EM * self._theme.em else 2)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(round(MINIMUM_EM * self._theme.em), super().minimumSizeHint().height())
+
+    def _place(self, columns: int) -> None:
+        """All in one row, or in two where the window is narrow."""
+        if columns == self._columns:
+            return
+        for column in range(4):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+        for index, gauge in enumerate((self.speed, self.context, self.vram, self.ram)):
+            self._grid.addWidget(gauge, index // columns, index % columns)
+        self._columns = columns
 
     def show_speed(self, reading: SpeedReading) -> None:
         """Speed now and on average while writing, and of the last reading of a prompt."""

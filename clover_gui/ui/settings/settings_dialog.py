@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from clover_gui.i18n import _
+from clover_gui.i18n import _, number
 from clover_gui.settings import Settings
 
 CONTEXT_CHOICES = (0, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
@@ -38,25 +38,28 @@ class SettingsDialog(QDialog):
         self.setWindowTitle(_("Settings"))
         self._settings = settings
         self.language = _choice(
-            (("", _("As the system")), ("en", "English"), ("de", "Deutsch")), settings.language, _("Language")
+            (("", _("Same as the system")), ("en", "English"), ("de", "Deutsch")),
+            settings.language,
+            _("Language"),
         )
         self.theme = _choice(
-            (("system", _("As the system")), ("light", _("Light")), ("dark", _("Dark"))),
+            (("system", _("Same as the system")), ("light", _("Light")), ("dark", _("Dark"))),
             settings.theme,
-            _("Look"),
+            _("Appearance"),
         )
         self.context = _choice(
             tuple(
-                (n, _("{count} tokens").format(count=n) if n else _("Choose for me")) for n in CONTEXT_CHOICES
+                (n, _("{count} tokens").format(count=number(n)) if n else _("Automatic"))
+                for n in CONTEXT_CHOICES
             ),
             settings.context,
             _("Context"),
         )
         self.kv_type = _choice(
             (
-                ("", _("Choose for me")),
-                ("f16", _("Full precision (f16)")),
-                ("q8_0", _("Half the memory (q8_0)")),
+                ("", _("Automatic")),
+                ("f16", _("Full precision (F16)")),
+                ("q8_0", _("Half the memory (Q8_0)")),
             ),
             settings.kv_type,
             _("Context memory"),
@@ -66,13 +69,13 @@ class SettingsDialog(QDialog):
         self.reserve.setSingleStep(256)
         self.reserve.setSuffix(" MB")
         self.reserve.setValue(settings.reserve_mb)
-        self.reserve.setAccessibleName(_("Graphics memory that stays free"))
+        self.reserve.setAccessibleName(_("Graphics memory to keep free"))
         form = QFormLayout()
         form.addRow(_("Language"), self.language)
-        form.addRow(_("Look"), self.theme)
+        form.addRow(_("Appearance"), self.theme)
         form.addRow(_("Context"), self.context)
         form.addRow(_("Context memory"), self.kv_type)
-        form.addRow(_("Graphics memory that stays free"), self.reserve)
+        form.addRow(_("Graphics memory to keep free"), self.reserve)
         note = QLabel(_("Context and memory take effect the next time a model is loaded."))
         note.setObjectName("note")
         note.setWordWrap(True)
@@ -113,7 +116,7 @@ def _choice(choices: tuple[tuple[str | int, str], ...], current: str | int, name
 
 
 def _folder_row(folder: Path) -> QHBoxLayout:
-    text = QLabel(_("Chats and settings lie in {folder}").format(folder=folder))
+    text = QLabel(_("Chats and settings are kept in {folder}").format(folder=folder))
     text.setTextFormat(Qt.TextFormat.PlainText)
     text.setWordWrap(True)
     text.setObjectName("note")

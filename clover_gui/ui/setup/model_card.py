@@ -73,7 +73,7 @@ class ModelCard(Card):
     def retranslate(self) -> None:
         """Write the card's own texts again."""
         self.title_label.setText(_("Model"))
-        self.open_button.setText(_("Open a file of my own…"))
+        self.open_button.setText(_("Open another file…"))
         self.open_button.setToolTip(_("Choose a GGUF file on this machine (Ctrl+O)"))
 
     def _row(self, index: int, choice: ModelChoice, checked: bool) -> QWidget:

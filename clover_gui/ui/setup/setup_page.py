@@ -40,6 +40,7 @@ class SetupPage(QWidget):
         self.setObjectName("setupPage")
         self.heading = QLabel()
         self.heading.setObjectName("heading")
+        self.heading.setWordWrap(True)
         self.subheading = text_label(name="note")
         self.notice = NoticeBar()
         self.machine_card = Card("")
@@ -138,6 +139,8 @@ class SetupPage(QWidget):
         self.cancel_button.setVisible(busy)
         self.start_button.setVisible(not busy)
         self.start_button.setEnabled(can_start)
+        if can_start and self.focusWidget() in (None, self.look_again_button, self.cancel_button):
+            self.start_button.setFocus()  # the one obvious next step
         self.model_card.setEnabled(not busy)
         self.look_again_button.setEnabled(not busy)
 
@@ -146,10 +149,8 @@ class SetupPage(QWidget):
         self.heading.setText(_("Chat with a model on this machine"))
         self.subheading.setText(_("Everything stays here: no account, nothing is sent anywhere."))
         self.machine_card.title_label.setText(_("This machine"))
-        self.look_again_button.setText(_("Look again"))
-        self.look_again_button.setToolTip(
-            _("Examine the machine again, for example after a driver was installed")
-        )
+        self.look_again_button.setText(_("Check again"))
+        self.look_again_button.setToolTip(_("Check the machine again, for example after installing a driver"))
         self.cancel_button.setText(_("Cancel"))
         self.back_button.setText(_("Back to the chat"))
         self.start_button.setText(_("Start chatting"))

@@ -262,7 +262,7 @@ class SetupPresenter(QObject):
     def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:
         rows = [
             (_("Graphics"), "\n".join(describe_gpus(machine))),
-            (_("Memory"), describe_memory(machine.memory)),
+            (_("RAM"), describe_memory(machine.memory)),
             (_("Processor"), describe_processor(machine.processor)),
             (_("Disk"), describe_disk(machine.disk)),
         ]
@@ -325,14 +325,14 @@ class SetupPresenter(QObject):
 
 def _model_rows(model: ModelFile) -> tuple[tuple[str, str], ...]:
     name, *more = describe_model(model)
-    return ((_("File"), name), (_("Inside"), "; ".join(more)))
+    return ((_("File"), name), (_("Structure"), "; ".join(more)))
 
 
 def _load_text(progress: LoadProgress) -> tuple[str, float | None]:
     texts = {
         "reading": _("Reading the model file…"),
         "context": _("Making room for the chat…"),
-        "warm-up": _("Trying a first token…"),
+        "warm-up": _("Warming up…"),
     }
     text = texts.get(progress.stage, _("Loading the model…"))
     if progress.fraction is not None and progress.stage == "reading":
@@ -343,7 +343,7 @@ def _load_text(progress: LoadProgress) -> tuple[str, float | None]:
 def _install_text(step: InstallProgress) -> tuple[str, float | None]:
     texts = {
         "look": _("Looking for an engine that fits this machine…"),
-        "wait": _("Another set-up of the engine is running; waiting for it…"),
+        "wait": _("The engine is already being set up elsewhere; waiting for it…"),
         "wheel": _("Looking for a ready-made engine…"),
         "download": _("Fetching the engine's source…"),
         "compile": _("Building the engine for this machine; this is needed only once…"),
