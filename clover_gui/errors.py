@@ -44,6 +44,7 @@ The sentences (in the person's language, with a next step) are made from these f
     │   └── DownloadStopped         stopped by the person; the part is kept
     ├── RepairError                 a model file could not be repaired, or the repair not be undone
     │   ├── RepairImpossible        not understood, another family, keys missing, engine too old
+    │   ├── RepairNeeded            it runs only after a repair, which nobody has asked for
     │   ├── RepairContradictory     the values in the file disagree; can be forced
     │   ├── RepairNotInPlace        the file belongs to another program, or has several names
     │   ├── RepairFileInUse         another process has it mapped or open
@@ -389,6 +390,14 @@ class RepairImpossible(RepairError):
     def __init__(self, path: Path, kind: str, detail: str = "") -> None:
         super().__init__(path, detail)
         self.kind = kind
+
+
+class RepairNeeded(RepairError):
+    """The file runs only after a repair, which nobody has asked for. ``target`` names its form after it."""
+
+    def __init__(self, path: Path, target: str) -> None:
+        super().__init__(path, target)
+        self.target = target
 
 
 class RepairContradictory(RepairError):

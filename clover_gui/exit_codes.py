@@ -22,6 +22,7 @@ from clover_gui.errors import (
     ModelFileError,
     ModelLoadFailed,
     NotEnoughSpace,
+    RepairError,
 )
 from clover_gui.i18n import _
 
@@ -51,7 +52,7 @@ def exit_code_for(error: BaseException) -> ExitCode:
             return ExitCode.DOES_NOT_FIT
         return ExitCode.MODEL_FILE if error.kind in _FAULTS_OF_THE_FILE else ExitCode.ENGINE
     for kind, code in (
-        (ModelFileError, ExitCode.MODEL_FILE),
+        ((ModelFileError, RepairError), ExitCode.MODEL_FILE),
         (DoesNotFitError, ExitCode.DOES_NOT_FIT),
         (ContextFull, ExitCode.CONTEXT_FULL),
         (EngineError, ExitCode.ENGINE),

@@ -135,8 +135,7 @@ class Session:
                     return False
                 raise DecodeFailed(code)
             self.tokens += wanted[done:end]
-            if end <= last_mark or not last_mark:
-                self._settled = end
+            self._settled = min(end, last_mark) if last_mark else end
             if end - done == self._piece < self._context.batch:
                 self._context.wait()
                 if time.monotonic() - began < _PIECE_SECONDS:

@@ -121,7 +121,7 @@ class ChatTemplate:
             history: str | None = self._render(messages, thinking, False)
         except TemplateError:
             history = None
-        if history is None or not prompt.startswith(history):
+        if history is None or not messages or not prompt.startswith(history):
             return Rendered(prompt, None)
         return Rendered(prompt, history, self._before_newest(messages, thinking, history))
 

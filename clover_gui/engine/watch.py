@@ -44,6 +44,7 @@ class AnswerWatch:
         self.answer_tokens = 0
         # CLOSED_*, once the thoughts were or are being closed from outside.
         self.closed = ""
+        self._closing = False
 
     @property
     def in_thinking(self) -> bool:
@@ -66,8 +67,11 @@ class AnswerWatch:
             self.answer_tokens += 1
         if thought and not self._splitter.in_thinking:
             self._loops.reset()
+            self._closing = False
             if not self.closed and self._budget.thinking_pressure(self.thinking_tokens) > 0:
                 self.closed = self._budget.closes_because
+            return Verdict.GO_ON
+        if self._closing:
             return Verdict.GO_ON
         if self._loops.add(token):
             return self._close(CLOSED_LOOP) if self._splitter.in_thinking else Verdict.STOP
@@ -85,7 +89,7 @@ class AnswerWatch:
 
     def _close(self, reason: str) -> Verdict:
         self.closed = self.closed or reason
-        self._loops.reset()
+        self._closing = True
         return Verdict.CLOSE_THINKING
 
 

@@ -48,6 +48,16 @@ def _impossible(error: errors.RepairImpossible) -> Explanation:
 
 
 @explain.register
+def _needed(error: errors.RepairNeeded) -> Explanation:
+    return _explanation(
+        error,
+        _("The file needs a repair"),
+        _("{file} does not run as it was published; after a repair it does. The repair can be undone."),
+        _("Repair it: clover-gui patch FILE"),
+    )
+
+
+@explain.register
 def _contradictory(error: errors.RepairContradictory) -> Explanation:
     return _explanation(
         error,

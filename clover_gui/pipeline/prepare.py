@@ -9,20 +9,64 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import FAIL_ARCHITECTURE, EngineInfo, Loaded, LoadProgress, LoadSettings
-from clover_gui.errors import DoesNotFitError, ModelLoadFailed
-from clover_gui.hardware.machine import Machine
+from clover_gui.engine.protocol import FAIL_ARCHITECTURE, EngineInfo, Loaded
+from clover_gui.errors import ModelLoadFailed, RepairContradictory, RepairImpossible, RepairNeeded
+from clover_gui.hardware.machine import Gpu, Machine
 from clover_gui.hardware.probe import probe_machine
 from clover_gui.model_file.header import read_model_file
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.pipeline.gpu_choice import GPU_UNUSABLE, GpuChoice, choose_gpu
-from clover_gui.planning.plan import DoesNotFit, FitPlan, Wishes
-from clover_gui.planning.planner import make_plan
+from clover_gui.patching.check import SpeechCheck
+from clover_gui.patching.findings import Obstacle, Verdict
+from clover_gui.pipeline.gpu_choice import GpuChoice, choose_gpu
+from clover_gui.pipeline.loading import settle
+from clover_gui.pipeline.measured import Measured
+from clover_gui.pipeline.placing import (
+    Loading,
+    Placed,
+    Placer,
+    PlanChecked,
+    Planned,
+    Replanned,
+    Services,
+    load_settings,
+)
+from clover_gui.pipeline.repairing import (
+    Examination,
+    RepairDone,
+    Repairing,
+    ask_whether_it_speaks,
+    examine,
+    make_runnable,
+    note_speech,
+    put_in_order,
+)
+from clover_gui.planning.plan import FitPlan, Wishes
+
+__all__ = [
+    "EngineDescribed",
+    "Examined",
+    "Loading",
+    "MachineProbed",
+    "ModelRead",
+    "PlanChecked",
+    "Planned",
+    "ReadyToChat",
+    "RepairDone",
+    "RepairWish",
+    "Repairing",
+    "Replanned",
+    "Services",
+    "SpeechChecked",
+    "StageEvent",
+    "load_settings",
+    "look_around",
+    "prepare",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +88,56 @@ class ModelRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan that fits (its ``warnings`` include those of the choice of the GPU), and what is asked of
-    the engine for it."""
+class Examined:
+    """What a file of Clover's family is for this engine; other files are not examined."""
 
-    plan: FitPlan
-    settings: LoadSettings
+    examination: Examination
 
 
 @dataclass(frozen=True, slots=True)
-class Loading:
-    progress: LoadProgress
+class SpeechChecked:
+    """After a repair: how the model answered the question whose answer is known."""
+
+    check: SpeechCheck
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyToChat:
-    """The last event: everything that the chat and its gauges need to know."""
+    """The last event: everything that the chat and its gauges need to know.
+
+    ``measured`` compares the plan with what is really in use; ``gpus`` are the devices that hold a part.
+    """
 
     machine: Machine
     model: ModelFile
     plan: FitPlan
     loaded: Loaded
+    measured: Measured | None = None
+    gpus: tuple[Gpu, ...] = ()
 
 
-_T = TypeVar("_T")
-StageEvent = MachineProbed | EngineDescribed | ModelRead | Planned | Loading | ReadyToChat
+class RepairWish(StrEnum):
+    """Whether a file that needs it may be repaired."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+    FORCE = "force"  # also where its values contradict each other; it can be undone
+
+
+StageEvent = (
+    MachineProbed
+    | EngineDescribed
+    | ModelRead
+    | Examined
+    | Planned
+    | Repairing
+    | RepairDone
+    | PlanChecked
+    | Replanned
+    | Loading
+    | SpeechChecked
+    | ReadyToChat
+)
 
 
 async def look_around(
@@ -86,20 +155,31 @@ async def look_around(
         info = await describing
         yield EngineDescribed(info, choose_gpu(machine, info))
     finally:
-        await _settle(describing)
+        await settle(describing)
 
 
 async def prepare(
-    engine: Engine, model_path: Path, disk_path: Path, wishes: Wishes | None = None
+    engine: Engine,
+    model_path: Path,
+    disk_path: Path,
+    wishes: Wishes | None = None,
+    services: Services | None = None,
+    *,
+    repair: RepairWish = RepairWish.REFUSE,
 ) -> AsyncGenerator[StageEvent, None]:
-    """Look at the machine, the engine and the file, make a plan, load the model.
+    """Look at the machine, the engine and the file, make a plan, check it, load the model.
 
-    Memory is measured anew each time, so a second model is planned with what is free then. Closing the
-    iterator while it loads cancels the load.
+    A file that runs only after a repair is repaired between plan and load, where that is wished (a copy of
+    it, put into ``disk_path``, where it belongs to another program).
+
+    Memory is measured anew each time, so a second model is planned with what will be free for it. Closing
+    the iterator while it loads cancels the load. ``services`` bring the dry run and what was measured
+    before; without them the plan rests on the formula.
 
     Raises:
         EngineError: no engine, it does not know the model's architecture, or it cannot load the file.
         ModelFileError: the file cannot be used.
+        RepairError: it needs a repair that is not wished (RepairNeeded) or not possible.
         DoesNotFitError: no placement is possible.
     """
     machine: Machine | None = None
@@ -115,35 +195,54 @@ async def prepare(
     assert machine is not None
     assert info is not None
     assert gpu is not None
+    await put_in_order(model_path)
     model = await asyncio.to_thread(read_model_file, model_path)
     yield ModelRead(model)
-    _refuse_unknown_architecture(info, model)
-    plan = await asyncio.to_thread(_plan_or_refusal, machine, model, wishes or Wishes(), gpu)
-    settings = load_settings(plan, model_path)
-    yield Planned(plan, settings)
-    loaded: Loaded | None = None
-    async with contextlib.aclosing(_load(engine, settings)) as loading:
-        async for event in loading:
-            if isinstance(event, LoadProgress):
-                yield Loading(event)
+    examination = await examine(model, info.architectures) if info.architectures else None
+    if examination is None:
+        _refuse_unknown_architecture(info, model)
+    else:
+        yield Examined(examination)
+    placer = Placer(engine, machine, model, wishes or Wishes(), gpu, services or Services())
+    planned = await placer.plan()
+    yield planned
+    repaired = examination is not None and examination.diagnosis.verdict is not Verdict.RUNS
+    if examination is not None and repaired:
+        _refuse_repair(examination, repair)
+        force = repair is RepairWish.FORCE
+        work = make_runnable(engine, examination, info.architectures, disk_path, force=force)
+        async with contextlib.aclosing(work) as repairs:
+            async for progress in repairs:
+                yield progress
+                if isinstance(progress, RepairDone):
+                    model_path = progress.path
+        model = await asyncio.to_thread(read_model_file, model_path)
+        placer = Placer(engine, machine, model, wishes or Wishes(), gpu, services or Services())
+        planned = await placer.plan()
+    async with contextlib.aclosing(placer.place(planned)) as steps:
+        async for step in steps:
+            if isinstance(step, Placed):
+                if repaired:
+                    check = await ask_whether_it_speaks(engine)
+                    await note_speech(model_path, check)
+                    yield SpeechChecked(check)
+                used = step.gpus if step.plan.gpu_layers else ()
+                yield ReadyToChat(step.machine, model, step.plan, step.loaded, step.measured, used)
             else:
-                loaded = event
-    assert loaded is not None
-    yield ReadyToChat(machine, model, plan, loaded)
+                yield step
 
 
-def load_settings(plan: FitPlan, model_path: Path) -> LoadSettings:
-    """What the engine is asked for to carry out this plan."""
-    return LoadSettings(
-        path=str(model_path),
-        context=plan.context,
-        kv_type=plan.kv_type.value,
-        gpu_layers=plan.gpu_layers,
-        cpu_expert_layers=plan.cpu_expert_layers,
-        threads=plan.threads,
-        batch=plan.batch,
-        use_mmap=plan.use_mmap,
-    )
+def _refuse_repair(examination: Examination, wish: RepairWish) -> None:
+    """Raise where the file cannot be repaired, or the person has not agreed to it."""
+    diagnosis = examination.diagnosis
+    if diagnosis.verdict is Verdict.CANNOT:
+        if diagnosis.obstacle is Obstacle.CONTRADICTORY:
+            if wish is not RepairWish.FORCE:
+                raise RepairContradictory(diagnosis.path, diagnosis.obstacle_detail)
+        else:
+            raise RepairImpossible(diagnosis.path, diagnosis.obstacle.value, diagnosis.obstacle_detail)
+    elif wish is RepairWish.REFUSE:
+        raise RepairNeeded(diagnosis.path, diagnosis.target)
 
 
 def _refuse_unknown_architecture(info: EngineInfo, model: ModelFile) -> None:
@@ -152,34 +251,3 @@ def _refuse_unknown_architecture(info: EngineInfo, model: ModelFile) -> None:
         raise ModelLoadFailed(
             model.path, FAIL_ARCHITECTURE, f"unknown model architecture: '{model.architecture}'"
         )
-
-
-def _plan_or_refusal(machine: Machine, model: ModelFile, wishes: Wishes, choice: GpuChoice) -> FitPlan:
-    plan = make_plan(machine, model, wishes, choice.gpu)
-    if isinstance(plan, DoesNotFit):
-        raise DoesNotFitError(plan.needed_bytes, plan.available_bytes, plan.where, plan.suggestions)
-    # Why the GPU is not used was found out more exactly by the choice.
-    words = [word for word in plan.warnings if not (choice.warnings and word == GPU_UNUSABLE)]
-    return replace(plan, warnings=(*choice.warnings, *words))
-
-
-async def _load(engine: Engine, settings: LoadSettings) -> AsyncGenerator[LoadProgress | Loaded, None]:
-    """The progress of a load as it comes, then its result. Closing the iterator cancels the load."""
-    progress: asyncio.Queue[LoadProgress | None] = asyncio.Queue()
-    loading = asyncio.ensure_future(engine.load(settings, progress.put_nowait))
-    loading.add_done_callback(lambda _task: progress.put_nowait(None))
-    try:
-        while (event := await progress.get()) is not None:
-            yield event
-        yield await loading
-    finally:
-        await _settle(loading)
-
-
-async def _settle(task: asyncio.Future[_T]) -> None:
-    """Cancel what is still running and wait for its end, whatever that is."""
-    if not task.done():
-        task.cancel()
-    await asyncio.wait([task])
-    if not task.cancelled():
-        task.exception()  # seen here, or raised to the reader before

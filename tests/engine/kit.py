@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.engine import GenerationEvent
-from clover_gui.engine.protocol import Finished, LoadSettings, PromptMessage, Reading, Sampling, Text
+from clover_gui.engine.protocol import Finished, Limits, LoadSettings, PromptMessage, Reading, Sampling, Text
 
 GREEDY = Sampling(temperature=0)
 Result = TypeVar("Result")
@@ -79,10 +79,14 @@ async def ask(
     thinking: bool | None = None,
     sampling: Sampling = GREEDY,
     max_tokens: int = 0,
+    limits: Limits | None = None,
 ) -> Answer:
     """A whole answer."""
     answer = Answer()
-    async for event in client.generate(messages, thinking=thinking, sampling=sampling, max_tokens=max_tokens):
+    events = client.generate(
+        messages, thinking=thinking, sampling=sampling, max_tokens=max_tokens, limits=limits
+    )
+    async for event in events:
         answer.add(event)
     return answer
 

@@ -1,6 +1,6 @@
 """Run in a process of its own: compares a session that was cut, aborted and restored with a fresh evaluation.
 
-    python -m tests.engine.session_check MODEL
+    python -m tests.engine.session_check MODEL BUDGET_BYTES
 
 Prints JSON: tokens read per step, largest difference of logits, whether the best token was the same.
 """
@@ -12,12 +12,31 @@ import random
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from clover_gui.engine import llama
 from clover_gui.engine.cancellation import Cancellation
 from clover_gui.engine.engine_log import EngineLog
 from clover_gui.engine.session import Session
+
+Read = Callable[[list[int], int], int]
+Compare = Callable[[str, int, int], None]
+
+
+def chats(session: Session, read: Read, compare: Compare, words: Callable[[int], list[int]]) -> None:
+    """Three chats in turn, one after another and back; what was put aside goes on where it was."""
+    system = words(90)
+    histories = [system + words(count) for count in (500, 900, 40)]
+    for turn in range(3):
+        for number, history in enumerate(histories):
+            tail = words(6)
+            name = f"chat {number} turn {turn}"
+            compare(name, read(history + tail, len(history)), len(history + tail))
+            for token in words(9):
+                session.write(token)
+            histories[number] = history + words(30)
 
 
 def main() -> None:
@@ -28,9 +47,9 @@ def main() -> None:
     fresh = llama.Context(model, tokens=8192, batch=512, threads=1)
     cancellation = Cancellation()
     context.abort_on(cancellation.flag)
-    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=1 << 20, rolling_every_s=0.0)
+    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=int(sys.argv[2]), rolling_every_s=0.0)
     rng = random.Random(4)
-    steps = []
+    steps: list[dict[str, Any]] = []
 
     def words(count: int) -> list[int]:
         return [rng.randrange(32, 120) for _ in range(count)]
@@ -64,6 +83,8 @@ def main() -> None:
             history = history + words(40)
     edited = history[:-30] + words(20)
     compare("edited", read(edited + tail, len(edited)), len(edited + tail))
+
+    chats(session, read, compare, words)
 
     # Broken off in the middle of the graph, at other moments each time.
     aborted = 0
@@ -99,6 +120,7 @@ def main() -> None:
                 "aborted": aborted,
                 "kept": kept,
                 "errors": log.lines(4),
+                "copied_bytes": session.copied_bytes,
                 "checkpoint_bytes": len(state) if state is not None else 0,
                 "save_seconds": time.perf_counter() - started,
             }

@@ -15,11 +15,13 @@ from clover_gui.engine.protocol import PromptMessage
 from tests.engine.kit import Answer, ask, settings, user, with_client
 
 
-@pytest.mark.parametrize("fixture", ["tiny_gguf", "tiny_dense_gguf"])
-def test_state_equals_a_fresh_evaluation(request: pytest.FixtureRequest, fixture: str) -> None:
+@pytest.mark.parametrize(("fixture", "budget_mib"), [("tiny_gguf", 1), ("tiny_dense_gguf", 4)])
+def test_state_equals_a_fresh_evaluation(
+    request: pytest.FixtureRequest, fixture: str, budget_mib: int
+) -> None:
     path: Path = request.getfixturevalue(fixture)
     run = subprocess.run(
-        [sys.executable, "-m", "tests.engine.session_check", str(path)],
+        [sys.executable, "-m", "tests.engine.session_check", str(path), str(budget_mib << 20)],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
@@ -44,6 +46,9 @@ def test_state_equals_a_fresh_evaluation(request: pytest.FixtureRequest, fixture
     for turn in range(1, 5):
         assert steps[f"turn {turn}"]["read"] <= 40 + 8
         assert steps[f"again {turn}"]["read"] <= 8
+    for chat, turn in ((chat, turn) for chat in range(3) for turn in (1, 2)):
+        assert steps[f"chat {chat} turn {turn}"]["read"] <= 30 + 6 + 16
+    assert result["copied_bytes"] <= budget_mib << 20
 
 
 @pytest.mark.parametrize("fixture", ["tiny_gguf", "tiny_dense_gguf"])
@@ -75,6 +80,65 @@ def test_turns_read_only_what_is_new(request: pytest.FixtureRequest, fixture: st
         fresh = await ask(client, (system, *user(*texts[:-2])), thinking=switches[-1] == "1", max_tokens=40)
         assert fresh.end.reused == 0
         assert fresh.text == answers[-1].text
+
+    with_client(scenario)
+
+
+@pytest.mark.parametrize("fixture", ["tiny_gguf", "tiny_dense_gguf"])
+def test_regenerate_edit_and_other_chats_read_only_what_is_new(
+    request: pytest.FixtureRequest, fixture: str
+) -> None:
+    """Thinking on, off and switched; every step reads what it added, and at most 64 tokens more."""
+    path: Path = request.getfixturevalue(fixture)
+    system = PromptMessage("system", "Words of the beginning. " * 20)
+    long = "A long text that was pasted. " * 40
+
+    async def scenario(client: EngineClient) -> None:
+        await client.load(settings(path, 8192))
+        chats: dict[str, list[str]] = {"A": [long + "What is it?"], "B": ["Something else. " * 30], "C": ["Hi"]}
+        steps: list[tuple[str, int, int, int]] = []
+
+        async def step(name: str, chat: str, thinking: bool, new_text: str) -> None:
+            messages = (system, *user(*chats[chat]))
+            got = await ask(client, messages, thinking=thinking, max_tokens=40)
+            # A token is a byte in this vocabulary, or nearly.
+            new, total = len(new_text.encode()), got.end.read + got.end.reused
+            steps.append((name, got.end.read, new, total))
+            chats[chat].append(got.text)
+
+        def follow(chat: str, question: str) -> str:
+            chats[chat].append(question)
+            return chats[chat][-2] + question
+
+        def edit(chat: str, question: str) -> str:
+            del chats[chat][-2:]
+            chats[chat].append(question)
+            return question
+
+        await step("A 1", "A", True, long + system.content + "x" * 80)
+        await step("A 2 without thinking", "A", False, follow("A", "And what else?"))
+        await step("A 3", "A", True, follow("A", "Why is that so, and since when?"))
+        chats["A"].pop()
+        await step("A 3 again", "A", True, "")
+        chats["A"].pop()
+        await step("A 3 again without thinking", "A", False, "")
+        await step("A 3 edited", "A", True, edit("A", "Why was that so, and until when?"))
+        await step("B 1", "B", True, chats["B"][0])
+        await step("A 4", "A", True, follow("A", "Here again."))
+        await step("C 1", "C", False, chats["C"][0])
+        await step("B 2", "B", True, follow("B", "More of it."))
+        await step("A 5", "A", False, follow("A", "And once more."))
+        await step("A 5 edited", "A", True, edit("A", "And twice more."))
+        print(fixture, steps)
+        for name, read, new, _total in steps:
+            assert read <= new + 64, name
+
+        # The last question in an engine that knows nothing yet.
+        last = chats["A"].pop()
+        await client.load(settings(path, 8192))
+        fresh = await ask(client, (system, *user(*chats["A"])), thinking=True, max_tokens=40)
+        assert fresh.end.reused == 0
+        assert fresh.text == last
 
     with_client(scenario)
 

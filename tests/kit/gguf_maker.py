@@ -83,8 +83,11 @@ def make_scripted(
     name: str = "Scripted test model",
     context: int = 8192,
     seed: int = 1,
+    broken: bool = False,
 ) -> Path:
     """A model that always says the same, whatever the sampling.
+
+    ``broken`` puts a value that is no number into its last norm: it loads, and computes no numbers.
 
     All block outputs are zero, so the residual stream is the embedding of the last token, and the output
     matrix maps each token to its successor in ``script``.
@@ -113,7 +116,12 @@ def make_scripted(
         if tensor == "output.weight":
             return output
         if tensor.endswith("norm.weight"):
-            return np.ones(shape, np.float32)
+            ones = np.ones(shape, np.float32)
+            if broken and tensor == "output_norm.weight":
+                ones[0] = np.nan
+            return ones
+        if tensor.endswith("ssm_a"):  # negative, or the recurrent state grows beyond all numbers
+            return -np.exp(rng.uniform(-3, 0, shape)).astype(np.float32)
         if tensor.endswith(silent):
             return np.zeros(shape, np.float32)
         return rng.normal(0, 0.1, shape).astype(np.float32)

@@ -67,8 +67,18 @@ def _long_answer() -> tuple[Step, ...]:
 DEFAULT = Script(thinking_first(THOUGHT, ANSWER))
 LONG = Script(thinking_first(THOUGHT, _long_answer()))
 LONG_ANSWER_TEXT = "".join(str(step) for step in LONG.chains[1][1][:-1])
-# Never ends: the last word is followed by the first one.
-ENDLESS = Script(thinking_first(THOUGHT, [f"round{i} " for i in range(50)]), loop_to="round0 ")
+# Never ends: the last word is followed by the first one. So many words that it is not taken for a loop.
+ENDLESS = Script(thinking_first(THOUGHT, [f"round{i} " for i in range(3000)]), loop_to="round0 ")
+# Thinks the same again and again, and answers only when the thoughts are closed.
+ENDLESS_THOUGHT = Script(
+    (("\n\n", ANSWER), ("\n", ("Wait", ",", " let", " me", " check", " again", "."))), loop_to="Wait"
+)
+# Thinks for ever without repeating itself.
+LONG_THOUGHT = Script(
+    (("\n\n", ANSWER), ("\n", tuple(f"thought{i} " for i in range(3000)))), loop_to="thought0 "
+)
+# Answers with one letter for ever.
+ONE_LETTER = Script(thinking_first(THOUGHT, ("!",)), loop_to="!")
 # For a file without a template: the plain transcript ends with a colon; unstopped it plays the person.
 TRANSCRIPT = Script(((":", (" Hello", " from", " the", " transcript", ".", "\n", "User", ":")),))
 TRANSCRIPT_TEXT = "Hello from the transcript."

@@ -24,16 +24,21 @@ from clover_gui.errors import (
     ModelFileTruncated,
     ModelLoadFailed,
     NotAModelFile,
+    RepairImpossible,
 )
 from clover_gui.hardware.machine import Machine, Memory, Processor
 from clover_gui.model_file.header import read_model_file
+from clover_gui.pipeline.free_memory import FreeMemory
 from clover_gui.pipeline.prepare import (
     EngineDescribed,
+    Examined,
     Loading,
     MachineProbed,
     ModelRead,
+    PlanChecked,
     Planned,
     ReadyToChat,
+    Services,
     StageEvent,
     prepare,
 )
@@ -76,8 +81,13 @@ class LoadableEngine(FakeEngine):
         return self.loaded
 
 
-async def all_stages(engine: EngineClient | LoadableEngine, model: Path, into: list[StageEvent]) -> None:
-    async for stage in prepare(engine, model, model.parent, Wishes(context=512)):
+async def all_stages(
+    engine: EngineClient | LoadableEngine,
+    model: Path,
+    into: list[StageEvent],
+    services: Services | None = None,
+) -> None:
+    async for stage in prepare(engine, model, model.parent, Wishes(context=512), services):
         into.append(stage)
 
 
@@ -85,10 +95,10 @@ def test_all_stages_with_the_real_engine(scripted_gguf: Path) -> None:
     stages: list[StageEvent] = []
     with_client(lambda client: all_stages(client, scripted_gguf, stages))
     kinds = [type(stage) for stage in stages]
-    assert kinds[:4] == [MachineProbed, EngineDescribed, ModelRead, Planned]
+    assert kinds[:5] == [MachineProbed, EngineDescribed, ModelRead, Examined, Planned]
     assert kinds[-1] is ReadyToChat
-    assert set(kinds[4:-1]) <= {Loading}
-    planned, ready = stages[3], stages[-1]
+    assert set(kinds[5:-1]) <= {PlanChecked, Loading}
+    planned, ready = stages[4], stages[-1]
     assert isinstance(planned, Planned)
     assert isinstance(ready, ReadyToChat)
     assert planned.plan.placement is Placement.CPU_ONLY
@@ -139,8 +149,8 @@ def test_a_missing_engine_still_tells_of_the_machine(tiny_gguf: Path) -> None:
 
 def test_an_architecture_that_the_engine_does_not_know_is_not_loaded(unknown_gguf: Path) -> None:
     engine = LoadableEngine(known={"clover_moe": False})
-    stages = fails(engine, unknown_gguf, ModelLoadFailed)
-    assert isinstance(stages[-1], ModelRead)
+    stages = fails(engine, unknown_gguf, RepairImpossible)
+    assert isinstance(stages[-1], Planned)
     assert engine.settings is None
 
 
@@ -153,8 +163,9 @@ def test_a_plan_that_does_not_fit_is_never_started(twin_gguf: Path, monkeypatch:
     small = Machine("Linux", Processor("x", "x86_64", 2, 2), Memory(4 << 30, 3 << 30), None)
     monkeypatch.setattr("clover_gui.pipeline.prepare.probe_machine", lambda _path: small)
     engine = LoadableEngine()
+    services = Services(free_memory=FreeMemory(read_ram=lambda: small.memory))
     with pytest.raises(DoesNotFitError) as caught:
-        asyncio.run(all_stages(engine, twin_gguf, []))
+        asyncio.run(all_stages(engine, twin_gguf, [], services))
     assert caught.value.needed_bytes > 19 << 30
     assert caught.value.where == "ram"
     assert "smaller-model" in caught.value.suggestions

@@ -65,7 +65,8 @@ def pure_gguf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The full-size twin with all matrices in Q4_K, as the published file of 19.6 GB."""
     path = tmp_path_factory.mktemp("pure") / "pure.gguf"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gguf_maker, "q4_k_m", lambda _name, matrix, _layers: Quant.Q4_K if matrix else Quant.F32)
+        kind = lambda _name, matrix, _layers: Quant.Q4_K if matrix else Quant.F32  # noqa: E731
+        patch.setattr(gguf_maker, "q4_k_m", kind)
         return gguf_maker.make_twin(path)
 
 

@@ -1,0 +1,303 @@
+"""``clover-gui plan``: what fits where, on this machine or on one that is described, with every summand."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clover_gui.catalog.index import resolve_model
+from clover_gui.cli.screen import Screen
+from clover_gui.engine.client import EngineClient
+from clover_gui.engine.protocol import EngineInfo
+from clover_gui.errors import EngineError, ModelFileMissing
+from clover_gui.exit_codes import ExitCode
+from clover_gui.explain import describe_model, describe_plan, refusal_text, suggestion_text, warning_text
+from clover_gui.hardware.bandwidth import measure_ram_bandwidth
+from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory
+from clover_gui.hardware.probe import probe_machine
+from clover_gui.i18n import _, capped
+from clover_gui.model_file.header import read_model_file
+from clover_gui.model_file.summary import ModelFile
+from clover_gui.paths import DataFolder
+from clover_gui.pipeline.gpu_choice import GpuChoice, choose_gpu
+from clover_gui.pipeline.measurements import FILE_NAME, Measurements
+from clover_gui.pipeline.prepare import MachineProbed, look_around
+from clover_gui.planning.budget import Known
+from clover_gui.planning.clover_shape import clover_shape
+from clover_gui.planning.plan import DEFAULT_BATCH, DoesNotFit, FitPlan, KvType, Need, Wishes
+from clover_gui.planning.planner import make_plan
+from clover_gui.planning.speed import measured_speed
+
+CLOVER = "clover"
+_MIB = 1 << 20
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(b|[kmgt]i?b?)?", re.IGNORECASE)
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+# Of the RAM of a described machine the system and what always runs take this much.
+_SYSTEM_SHARE, _SYSTEM_BYTES = 0.1, 1536 * _MIB
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--json", action="store_true", help=_("write one JSON object instead of text"))
+    chosen = group.add_mutually_exclusive_group()
+    chosen.add_argument("--gguf", type=Path, metavar=_("FILE"), help=_("the model file to plan for"))
+    chosen.add_argument(
+        "--model",
+        metavar=_("NAME"),
+        help=_("a known model; clover (the default) needs no file, its shape is known"),
+    )
+    group.add_argument(
+        "--vram", type=size_of, metavar=_("SIZE"), help=_("plan for a card of this memory, such as 16GiB")
+    )
+    group.add_argument("--ram", type=size_of, metavar=_("SIZE"), help=_("plan for this much main memory"))
+    group.add_argument("--gpu-name", metavar=_("NAME"), help=_("name of the card, for its speed"))
+    group.add_argument("--context", type=_positive, metavar="N", help=_("tokens of context; else chosen"))
+    group.add_argument("--kv", choices=[kind.value for kind in KvType], help=_("form of the KV cache"))
+    group.add_argument(
+        "--cpu-experts", type=_count, metavar="N", help=_("layers whose experts stay in main memory")
+    )
+    group.add_argument(
+        "--ubatch", type=_positive, default=DEFAULT_BATCH, metavar="N", help=_("prompt tokens at once")
+    )
+
+
+def size_of(text: str) -> int:
+    """Bytes of "16GiB", "16G", "15888MiB" or a plain number; all units are binary, as memory is sold."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(_("is no size; write it like 16GiB"))
+    return int(float(found[1]) * _UNITS[(found[2] or "b")[0].lower()])
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(_("must be greater than 0"))
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(_("must not be less than 0"))
+    return value
+
+
+def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCode:
+    """Plan and report. DOES_NOT_FIT where nothing fits.
+
+    Raises:
+        ModelFileError: the file is missing or cannot be used.
+    """
+    model = _model(options, data)
+    known = Measurements(data.root / FILE_NAME if data.root.is_dir() else None)
+    machine, choice = _machine(options, data, known)
+    wishes = Wishes(
+        context=options.context,
+        kv_type=KvType(options.kv) if options.kv else None,
+        cpu_expert_layers=options.cpu_experts,
+        batch=options.ubatch,
+    )
+    learned = Known(tuple(known.overhead(gpu) for gpu in choice.gpus))
+    plan = make_plan(machine, model, wishes, choice.gpus, learned)
+    if isinstance(plan, FitPlan):
+        rate = known.speed(model, plan)
+        plan = replace(
+            plan,
+            warnings=(*choice.warnings, *(w for w in plan.warnings if w not in choice.warnings)),
+            speed=plan.speed if rate is None else measured_speed(rate),
+        )
+    if options.json:
+        report = as_json(model, plan, options.ubatch)
+        screen.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    else:
+        screen.write(as_text(model, plan))
+    return ExitCode.OK if isinstance(plan, FitPlan) else ExitCode.DOES_NOT_FIT
+
+
+# ------------------------------------------------------------------ what to plan for
+
+
+def _model(options: argparse.Namespace, data: DataFolder) -> ModelFile:
+    if options.gguf is not None:
+        return read_model_file(options.gguf)
+    name = options.model or CLOVER
+    try:
+        return read_model_file(resolve_model(name, data.models))
+    except ModelFileMissing:
+        if name.lower() != CLOVER:
+            raise
+        return clover_shape()
+
+
+def _machine(options: argparse.Namespace, data: DataFolder, known: Measurements) -> tuple[Machine, GpuChoice]:
+    """This machine, or this one with another card or RAM in its place."""
+    if options.vram is None and options.gpu_name is None:
+        machine, choice = asyncio.run(_look(data))
+    else:
+        machine = probe_machine(data.models)
+        machine, choice = described_card(machine, options.vram, options.gpu_name)
+    if options.ram is not None:
+        return replace(machine, memory=described_ram(options.ram)), choice
+    bandwidth = known.ram_bandwidth or measure_ram_bandwidth(max(1, machine.processor.physical_cores - 1))
+    return replace(machine, memory=replace(machine.memory, bandwidth=bandwidth)), choice
+
+
+def described_card(machine: Machine, vram: int | None, name: str | None) -> tuple[Machine, GpuChoice]:
+    """The machine with one empty card of this size (0: none). Without a size that of its own best card."""
+    own = machine.best_gpu
+    total = vram if vram is not None else (own.vram_total_bytes or 0) if own is not None else 0
+    if total <= 0:
+        return replace(machine, gpus=()), GpuChoice(None)
+    title = capped(name) if name else _("card of {size}").format(size=f"{total / (1 << 30):.4g} GB")
+    card = Gpu(title, "", DeviceKind.DISCRETE, total, total, source="described")
+    return replace(machine, gpus=(card,)), GpuChoice(card, (), (card,))
+
+
+def described_ram(total: int) -> Memory:
+    """A machine with this much RAM, of which the system itself takes its part."""
+    return Memory(total, max(0, total - max(int(_SYSTEM_SHARE * total), _SYSTEM_BYTES)))
+
+
+async def _look(data: DataFolder) -> tuple[Machine, GpuChoice]:
+    """This machine and what the engine can use of it; without an engine its cards count as usable."""
+    machine: Machine | None = None
+    engine: EngineInfo | None = None
+    client = EngineClient()
+    try:
+        async with contextlib.aclosing(look_around(client, data.models)) as stages:
+            async for stage in stages:
+                if isinstance(stage, MachineProbed):
+                    machine = stage.machine
+                else:
+                    engine = stage.info
+    except EngineError:
+        pass  # the question is what would fit; doctor says what is wrong with the engine
+    finally:
+        await client.close()
+    assert machine is not None
+    if engine is not None:
+        return machine, choose_gpu(machine, engine)
+    best = machine.best_gpu
+    cards = tuple(gpu for gpu in machine.gpus if best is not None and gpu.kind is best.kind)
+    return machine, GpuChoice(best, (), cards)
+
+
+# ------------------------------------------------------------------ reports
+
+
+def as_json(model: ModelFile, plan: FitPlan | DoesNotFit, ubatch: int) -> dict[str, Any]:
+    """The report for programs: sizes in bytes, keys are only ever added.
+
+    ``kv_bytes`` to ``output_bytes`` are sums over both sides (``gpu`` and ``ram`` have them apart);
+    ``overhead_bytes`` is the driver's, or on a machine without a GPU the engine process's. The memory
+    that must stay free, ``reserve_bytes``, is not part of the totals.
+    """
+    report: dict[str, Any] = {"model": model.name, "file_bytes": model.size_bytes, "layers": model.layer_count}
+    if isinstance(plan, DoesNotFit):
+        return report | _refusal_json(plan, ubatch)
+    both = plan.gpu + plan.ram
+    speed = plan.speed
+    return report | {
+        "fits": True,
+        "reason": describe_plan(plan, model.layer_count)[0],
+        "placement": plan.placement.value,
+        "context": plan.context,
+        "kv_type": plan.kv_type.value,
+        "ubatch": plan.batch,
+        "gpu_layers": plan.gpu_layers,
+        "cpu_expert_layers": plan.cpu_expert_layers,
+        "threads": plan.threads,
+        "weights_gpu_bytes": plan.gpu.weights,
+        "weights_ram_bytes": plan.ram.weights,
+        "kv_bytes": both.kv,
+        "state_bytes": both.recurrent,
+        "compute_bytes": both.compute,
+        "output_bytes": both.output,
+        "overhead_bytes": plan.gpu.overhead if plan.devices else plan.ram.overhead,
+        "reserve_bytes": plan.reserve_bytes,
+        "total_gpu_bytes": plan.gpu.total,
+        "total_ram_bytes": plan.ram.total,
+        "available_gpu_bytes": plan.gpu_available_bytes,
+        "available_ram_bytes": plan.ram_available_bytes,
+        "expected_tokens_per_second": round(speed.tokens_per_second, 1) if speed else None,
+        "expected_range": [round(speed.low, 1), round(speed.high, 1)] if speed else None,
+        "speed_measured": bool(speed and speed.measured),
+        "gpu": _need_json(plan.gpu),
+        "ram": _need_json(plan.ram),
+        "devices": [
+            {
+                "name": share.name,
+                "layers": share.layers,
+                "available_bytes": share.available_bytes,
+                "reserve_bytes": share.reserve_bytes,
+                **_need_json(share.need),
+            }
+            for share in plan.devices
+        ],
+        "warnings": list(plan.warnings),
+    }
+
+
+def _refusal_json(plan: DoesNotFit, ubatch: int) -> dict[str, Any]:
+    nothing: dict[str, Any] = dict.fromkeys(
+        (
+            "placement",
+            "context",
+            "kv_type",
+            "gpu_layers",
+            "cpu_expert_layers",
+            "weights_gpu_bytes",
+            "weights_ram_bytes",
+            "kv_bytes",
+            "state_bytes",
+            "compute_bytes",
+            "output_bytes",
+            "overhead_bytes",
+            "reserve_bytes",
+            "total_gpu_bytes",
+            "total_ram_bytes",
+            "expected_tokens_per_second",
+        )
+    )
+    return nothing | {
+        "fits": False,
+        "reason": refusal_text(plan)[0],
+        "ubatch": ubatch,
+        "where": plan.where,
+        "needed_bytes": plan.needed_bytes,
+        "available_bytes": plan.available_bytes,
+        "missing_bytes": plan.missing_bytes,
+        "fitting_context": plan.fitting_context,
+        "fitting_file_bytes": plan.fitting_file_bytes,
+        "suggestions": list(plan.suggestions),
+    }
+
+
+def _need_json(need: Need) -> dict[str, int]:
+    return {
+        "weights_bytes": need.weights,
+        "kv_bytes": need.kv,
+        "state_bytes": need.recurrent,
+        "compute_bytes": need.compute,
+        "output_bytes": need.output,
+        "overhead_bytes": need.overhead,
+        "total_bytes": need.total,
+    }
+
+
+def as_text(model: ModelFile, plan: FitPlan | DoesNotFit) -> str:
+    """The report for people."""
+    lines = [describe_model(model)[0]]
+    if isinstance(plan, DoesNotFit):
+        lines += refusal_text(plan)
+        lines += [f"  - {text}" for word in plan.suggestions if (text := suggestion_text(word))]
+    else:
+        lines += describe_plan(plan, model.layer_count)
+        lines += [warning_text(word) for word in plan.warnings]
+    return "\n".join(lines) + "\n"
