@@ -26,7 +26,7 @@ _RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings. Empty string or 0 means: choose for me.
+    """All settings. Empty string or 0 means: choose for me (or: the usual place or address).
 
     ``context`` in tokens; ``reserve_mb`` is the graphics memory that stays free, in MiB;
     ``window`` is x, y, width, height of the last window.
@@ -35,6 +35,9 @@ class Settings:
     language: str = ""
     theme: str = "system"
     model_path: str = ""
+    models_folder: str = ""
+    hub_endpoint: str = ""
+    proxy: str = ""
     context: int = 0
     kv_type: str = ""
     reserve_mb: int = 1024
@@ -87,13 +90,13 @@ def save(path: Path, settings: Settings) -> None:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def _checked(name: str, value: Any) -> Any:
+def _checked(name: str, value: object) -> object:
     """The value if it can be true for this field, else None."""
     if name in _CHOICES:
         return value if value in _CHOICES[name] else None
@@ -103,13 +106,14 @@ def _checked(name: str, value: Any) -> Any:
     if name == "thinking":
         return value if isinstance(value, bool) else None
     if name == "window":
-        good = isinstance(value, list) and len(value) == 4 and all(type(v) is int for v in value)
-        return tuple(value) if good and value[2] > 0 and value[3] > 0 else None
+        if not isinstance(value, list) or len(value) != 4 or any(type(v) is not int for v in value):
+            return None
+        return tuple(value) if value[2] > 0 and value[3] > 0 else None
     return value if isinstance(value, str) else None
 
 
 def _set_aside(path: Path) -> None:
     try:
-        os.replace(path, path.with_suffix(".broken.json"))
+        path.replace(path.with_suffix(".broken.json"))
     except OSError:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -73,7 +72,7 @@ def test_a_failed_save_leaves_the_old_file_and_no_litter(
     def refuse(*_arguments: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(Path, "replace", refuse)
     with pytest.raises(OSError, match="disk full"):
         settings.save(path, Settings(theme="light"))
     monkeypatch.undo()

@@ -15,17 +15,20 @@ from clover_gui.chat.events import (
 )
 from clover_gui.chat.message import AnswerStats, MessageState
 from clover_gui.chat.rate import RateMeter
-from clover_gui.engine.thinking import Piece, PieceKind, ThinkingSplitter
 from clover_gui.engine.engine import GenerationEvent
 from clover_gui.engine.protocol import (
     STOP_CANCELLED,
     STOP_CONTEXT,
     STOP_END,
     STOP_LENGTH,
+    STOP_LOOP,
+    STOP_NOT_A_NUMBER,
+    STOP_STRING,
     Finished,
     Reading,
     Text,
 )
+from clover_gui.engine.thinking import Piece, PieceKind, ThinkingSplitter
 
 RATE_INTERVAL_S = 0.1
 
@@ -34,6 +37,9 @@ _STATE_OF_REASON = {
     STOP_LENGTH: MessageState.CUT_LENGTH,
     STOP_CONTEXT: MessageState.CUT_CONTEXT,
     STOP_CANCELLED: MessageState.STOPPED,
+    STOP_STRING: MessageState.COMPLETE,
+    STOP_LOOP: MessageState.LOOPED,
+    STOP_NOT_A_NUMBER: MessageState.BROKEN,
 }
 
 
@@ -113,6 +119,8 @@ class AnswerRecord:
             context_used=counts[5],
             seed=end.seed if end else 0,
             model=self._model,
+            thinking_closed=end.thinking_closed if end else self._last_text.thinking_closed,
+            cause=end.cause if end else "",
         )
 
     def take(self, event: GenerationEvent) -> list[ChatEvent]:
@@ -126,6 +134,7 @@ class AnswerRecord:
             return [ReadingPrompt(event.done, event.total, event.reused, event.seconds)]
         events = self.close()
         self._finished = event
+        self._thinking_tokens = event.thinking_tokens or self._thinking_tokens
         self._meter.add(event.written)
         events.append(self._sample(event.written, event.write_seconds, event.context_used))
         return events
@@ -144,13 +153,15 @@ class AnswerRecord:
             share = 1 - answer_length / len(event.text) if answer_length < len(event.text) else 1.0
             self._thinking_seconds += share * (event.seconds - self._last_text.seconds)
             self._thinking_tokens += round(share * (event.tokens - self._last_text.tokens))
+        self._thinking_tokens = event.thinking_tokens or self._thinking_tokens
         self._last_text = event
         self._meter.add(event.tokens)
         events = self._events_of(pieces)
         if thought and not self._splitter.in_thinking and self.thinking.strip():
             # The end of the block belongs before the first text of the answer.
             at = next((i for i, e in enumerate(events) if isinstance(e, AnswerText)), len(events))
-            events.insert(at, ThinkingEnded(self._thinking_seconds, self._thinking_tokens))
+            ended = ThinkingEnded(self._thinking_seconds, self._thinking_tokens, event.thinking_closed)
+            events.insert(at, ended)
         if self._clock() >= self._next_sample:
             events.append(self._sample(event.tokens, event.seconds, event.context_used))
         return events
@@ -169,4 +180,12 @@ class AnswerRecord:
     def _sample(self, tokens: int, seconds: float, context_used: int) -> RateSample:
         self._next_sample = self._clock() + RATE_INTERVAL_S
         average = tokens / seconds if tokens and seconds > 0 else None
-        return RateSample(tokens, seconds, context_used, self._meter.now, average)
+        return RateSample(
+            tokens,
+            seconds,
+            context_used,
+            self._meter.now,
+            average,
+            self._thinking_tokens,
+            self._reading.thinking_budget if self._reading else 0,
+        )

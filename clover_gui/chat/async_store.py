@@ -41,8 +41,10 @@ class AsyncChatStore:
         await self._run(ChatStore.close)
         self._thread.shutdown(wait=False)
 
-    async def create_chat(self, *, title: str = "", thinking: bool = True) -> Chat:
-        return await self._run(ChatStore.create_chat, title=title, thinking=thinking)
+    async def create_chat(self, *, title: str = "", thinking: bool = True, system_prompt: str = "") -> Chat:
+        return await self._run(
+            ChatStore.create_chat, title=title, thinking=thinking, system_prompt=system_prompt
+        )
 
     async def list_chats(self) -> list[Chat]:
         return await self._run(ChatStore.list_chats)
@@ -55,6 +57,9 @@ class AsyncChatStore:
 
     async def set_thinking(self, chat_id: int, thinking: bool) -> Chat:
         return await self._run(ChatStore.set_thinking, chat_id, thinking)
+
+    async def set_system_prompt(self, chat_id: int, text: str) -> Chat:
+        return await self._run(ChatStore.set_system_prompt, chat_id, text)
 
     async def delete_chat(self, chat_id: int) -> None:
         await self._run(ChatStore.delete_chat, chat_id)
@@ -70,6 +75,12 @@ class AsyncChatStore:
 
     async def add_user_message(self, chat_id: int, text: str) -> Message:
         return await self._run(ChatStore.add_user_message, chat_id, text)
+
+    async def revise_user_message(self, message_id: int, text: str) -> Message:
+        return await self._run(ChatStore.revise_user_message, message_id, text)
+
+    async def begin_context(self, message_id: int, begins: bool = True) -> Message:
+        return await self._run(ChatStore.begin_context, message_id, begins)
 
     async def begin_answer(self, chat_id: int, parent_id: int) -> Message:
         return await self._run(ChatStore.begin_answer, chat_id, parent_id)

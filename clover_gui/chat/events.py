@@ -16,6 +16,15 @@ class UserSaved:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextDropped:
+    """From now on the chat is sent to the model from ``first_kept`` on: ``turns`` before it were dropped, as
+    the caller asked. The mark is in the store (``Message.begins_context``)."""
+
+    first_kept: Message
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerBegun:
     """The engine took the question. ``message`` is the empty RUNNING answer."""
 
@@ -43,10 +52,14 @@ class ThinkingText:
 
 @dataclass(frozen=True, slots=True)
 class ThinkingEnded:
-    """The thinking block was closed after so many seconds and (about) so many tokens."""
+    """The thinking block was closed after so many seconds and (about) so many tokens.
+
+    ``closed`` is one of the CLOSED_* words of the engine's protocol if it was ended from outside, else "".
+    """
 
     seconds: float
     tokens: int
+    closed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +69,18 @@ class AnswerText:
 
 @dataclass(frozen=True, slots=True)
 class RateSample:
-    """``tokens`` written so far in ``seconds``; speeds are None until they can be told."""
+    """``tokens`` written so far in ``seconds``; speeds are None until they can be told.
+
+    ``thinking_tokens`` of ``tokens`` are thoughts, of ``thinking_budget`` that they may take (0: no limit).
+    """
 
     tokens: int
     seconds: float
     context_used: int
     tokens_per_second_now: float | None
     tokens_per_second_average: float | None
+    thinking_tokens: int = 0
+    thinking_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +107,7 @@ class AnswerEnded:
 
 ChatEvent = (
     UserSaved
+    | ContextDropped
     | AnswerBegun
     | ReadingPrompt
     | ThinkingText

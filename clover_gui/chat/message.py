@@ -20,13 +20,19 @@ class MessageState(StrEnum):
     STOPPED = "stopped"  # by the person
     CUT_LENGTH = "cut-length"  # max_tokens
     CUT_CONTEXT = "cut-context"  # the context was full
+    LOOPED = "looped"  # it repeated itself and was stopped
+    BROKEN = "broken"  # the engine computed values that are no numbers
     INTERRUPTED = "interrupted"  # the engine or the program ended in mid-answer
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerStats:
-    """What an answer cost. Counts in tokens, times in seconds."""
+    """What an answer cost. Counts in tokens, times in seconds.
+
+    ``thinking_closed`` (CLOSED_* of the engine's protocol) says why the thoughts were ended from outside,
+    ``cause`` (CAUSE_*) what probably is behind an answer that was LOOPED or BROKEN.
+    """
 
     tokens_read: int = 0
     tokens_reused: int = 0
@@ -38,6 +44,8 @@ class AnswerStats:
     context_used: int = 0
     seed: int = 0
     model: str = ""
+    thinking_closed: str = ""
+    cause: str = ""
 
     @property
     def read_tokens_per_second(self) -> float | None:
@@ -57,7 +65,8 @@ class Message:
     """One message. ``id`` is the store's; ``created`` is seconds since 1970 UTC.
 
     Messages form a tree: ``parent_id`` is the message that this one follows. Two answers with the same
-    parent are versions of each other; a chat shows one path through its tree.
+    parent are versions of each other; a chat shows one path through its tree. ``begins_context``: what stands
+    before it in the chat is not sent to the model any more, since it did not fit.
     """
 
     id: int
@@ -69,14 +78,19 @@ class Message:
     stats: AnswerStats | None = None
     created: float = 0.0
     parent_id: int | None = None
+    begins_context: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat as the list shows it. An empty title means: not named yet."""
+    """A chat as the list shows it. An empty title means: not named yet.
+
+    ``system_prompt`` is what the model is told before everything else; empty: nothing.
+    """
 
     id: int
     title: str
     created: float
     updated: float
     thinking: bool = True
+    system_prompt: str = ""

@@ -38,7 +38,12 @@ CREATE TABLE drafts (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SYSTEM_PROMPT_AND_CONTEXT = """
+ALTER TABLE chats ADD COLUMN system_prompt TEXT NOT NULL DEFAULT '';
+ALTER TABLE messages ADD COLUMN begins_context INTEGER NOT NULL DEFAULT 0;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SYSTEM_PROMPT_AND_CONTEXT)
 
 
 class DatabaseTooNew(Exception):

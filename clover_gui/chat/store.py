@@ -22,7 +22,8 @@ from clover_gui.i18n import capped
 TITLE_LIMIT = 60
 IN_MEMORY = Path(":memory:")
 
-_MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, thinking, state, stats, created"
+_CHAT_COLUMNS = "id, title, created, updated, thinking, system_prompt"
+_MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, thinking, state, stats, created, begins_context"
 _PATH_OF_CHAT = f"""
     WITH RECURSIVE path(id, parent_id, depth) AS (
         SELECT m.id, m.parent_id, 0 FROM messages m JOIN chats c ON c.leaf_id = m.id WHERE c.id = ?
@@ -93,12 +94,12 @@ class ChatStore:
 
     # ------------------------------------------------------------------ chats
 
-    def create_chat(self, *, title: str = "", thinking: bool = True) -> Chat:
+    def create_chat(self, *, title: str = "", thinking: bool = True, system_prompt: str = "") -> Chat:
         now = self._clock()
         with self._writing() as db:
             row = db.execute(
-                "INSERT INTO chats (title, created, updated, thinking) VALUES (?, ?, ?, ?)",
-                (capped(title, TITLE_LIMIT), now, now, int(thinking)),
+                "INSERT INTO chats (title, created, updated, thinking, system_prompt) VALUES (?, ?, ?, ?, ?)",
+                (capped(title, TITLE_LIMIT), now, now, int(thinking), _storable(system_prompt)),
             )
             return self._chat(row.lastrowid)
 
@@ -106,8 +107,7 @@ class ChatStore:
         """All chats that are not deleted, the one used last first."""
         with self._reading() as db:
             rows = db.execute(
-                "SELECT id, title, created, updated, thinking FROM chats"
-                " WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
+                f"SELECT {_CHAT_COLUMNS} FROM chats WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
             )
             return [_chat_of(row) for row in rows]
 
@@ -120,6 +120,10 @@ class ChatStore:
 
     def set_thinking(self, chat_id: int, thinking: bool) -> Chat:
         return self._change_chat(chat_id, "thinking", int(thinking))
+
+    def set_system_prompt(self, chat_id: int, text: str) -> Chat:
+        """What the model is told before everything else in this chat."""
+        return self._change_chat(chat_id, "system_prompt", _storable(text))
 
     def delete_chat(self, chat_id: int) -> None:
         """Hide the chat. ``undo_delete`` brings it back until ``purge_deleted``."""
@@ -153,6 +157,19 @@ class ChatStore:
             db.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
             leaf = db.execute("SELECT leaf_id FROM chats WHERE id = ?", (chat_id,)).fetchone()[0]
             return self._insert(chat_id, leaf, Role.USER, text, MessageState.COMPLETE)
+
+    def revise_user_message(self, message_id: int, text: str) -> Message:
+        """Another version of a message of the person; it becomes the end of the shown path. The former one
+        and what followed it stay in the store."""
+        with self._writing():
+            former = self._message(message_id)
+            return self._insert(former.chat_id, former.parent_id, Role.USER, text, MessageState.COMPLETE)
+
+    def begin_context(self, message_id: int, begins: bool = True) -> Message:
+        """Mark the message from which on the chat is sent to the model, or take the mark away."""
+        with self._writing() as db:
+            db.execute("UPDATE messages SET begins_context = ? WHERE id = ?", (int(begins), message_id))
+            return self._message(message_id)
 
     def begin_answer(self, chat_id: int, parent_id: int) -> Message:
         """Insert an empty RUNNING answer after ``parent_id``; it becomes the end of the shown path."""
@@ -251,9 +268,7 @@ class ChatStore:
             return self._chat(chat_id)
 
     def _chat(self, chat_id: int | None) -> Chat:
-        row = self._db.execute(
-            "SELECT id, title, created, updated, thinking FROM chats WHERE id = ?", (chat_id,)
-        ).fetchone()
+        row = self._db.execute(f"SELECT {_CHAT_COLUMNS} FROM chats WHERE id = ?", (chat_id,)).fetchone()
         if row is None:
             raise ChatStoreError(self.path, f"there is no chat {chat_id}")
         return _chat_of(row)
@@ -267,11 +282,18 @@ class ChatStore:
         return _message_of(row)
 
 
-def _chat_of(row: tuple[int, str, float, float, int]) -> Chat:
-    return Chat(id=row[0], title=row[1], created=row[2], updated=row[3], thinking=bool(row[4]))
+def _chat_of(row: tuple[int, str, float, float, int, str]) -> Chat:
+    return Chat(
+        id=row[0],
+        title=row[1],
+        created=row[2],
+        updated=row[3],
+        thinking=bool(row[4]),
+        system_prompt=row[5],
+    )
 
 
-def _message_of(row: tuple[int, int, int | None, str, str, str, str, str | None, float]) -> Message:
+def _message_of(row: tuple[int, int, int | None, str, str, str, str, str | None, float, int]) -> Message:
     return Message(
         id=row[0],
         chat_id=row[1],
@@ -282,6 +304,7 @@ def _message_of(row: tuple[int, int, int | None, str, str, str, str, str | None,
         state=MessageState(row[6]),
         stats=_stats_of(row[7]),
         created=row[8],
+        begins_context=bool(row[9]),
     )
 
 

@@ -105,6 +105,7 @@ def _parser(command: _Command | None) -> argparse.ArgumentParser:
 def _summaries() -> dict[str, str]:
     return {
         "doctor": _("say what this machine is and what the engine can use"),
+        "plan": _("say what of a model fits where, on this machine or on another one"),
         "chat": _("chat with a model"),
         "fetch": _("download a model, or go on with a download"),
         "patch": _("repair a model file so that the engine can run it, or undo that"),

@@ -19,7 +19,7 @@ from clover_gui.errors import EngineError, ModelFileMissing
 from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import describe_model, describe_plan, refusal_text, suggestion_text, warning_text
 from clover_gui.hardware.bandwidth import measure_ram_bandwidth
-from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory
+from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory, Processor
 from clover_gui.hardware.probe import probe_machine
 from clover_gui.i18n import _, capped
 from clover_gui.model_file.header import read_model_file
@@ -40,6 +40,8 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(b|[kmgt]i?b?)?", re.IGNORECASE)
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 # Of the RAM of a described machine the system and what always runs take this much.
 _SYSTEM_SHARE, _SYSTEM_BYTES = 0.1, 1536 * _MIB
+# The processor of a described machine: a desktop of some years.
+_USUAL_PROCESSOR = Processor("", "x86_64", 8, 16, frozenset({"avx2", "fma"}))
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -54,7 +56,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--vram", type=size_of, metavar=_("SIZE"), help=_("plan for a card of this memory, such as 16GiB")
     )
-    group.add_argument("--ram", type=size_of, metavar=_("SIZE"), help=_("plan for this much main memory"))
+    group.add_argument("--ram", type=size_of, metavar=_("SIZE"), help=_("plan for a machine with this much main memory (and 8 cores)"))
     group.add_argument("--gpu-name", metavar=_("NAME"), help=_("name of the card, for its speed"))
     group.add_argument("--context", type=_positive, metavar="N", help=_("tokens of context; else chosen"))
     group.add_argument("--kv", choices=[kind.value for kind in KvType], help=_("form of the KV cache"))
@@ -143,7 +145,7 @@ def _machine(options: argparse.Namespace, data: DataFolder, known: Measurements)
         machine = probe_machine(data.models)
         machine, choice = described_card(machine, options.vram, options.gpu_name)
     if options.ram is not None:
-        return replace(machine, memory=described_ram(options.ram)), choice
+        return replace(machine, memory=described_ram(options.ram), processor=_USUAL_PROCESSOR), choice
     bandwidth = known.ram_bandwidth or measure_ram_bandwidth(max(1, machine.processor.physical_cores - 1))
     return replace(machine, memory=replace(machine.memory, bandwidth=bandwidth)), choice
 

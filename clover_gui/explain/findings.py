@@ -6,9 +6,9 @@ from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.errors import EngineError
 from clover_gui.explain.explanation import explain
 from clover_gui.hardware.machine import DeviceKind, Disk, Gpu, Machine, Memory, Processor
-from clover_gui.i18n import _, capped, ngettext, number, size
+from clover_gui.i18n import _, capped, file_size, ngettext, number, size
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.plan import FitPlan, Need, Placement
+from clover_gui.planning.plan import DoesNotFit, FitPlan, Need, Placement, Speed
 
 
 def describe_gpu(gpu: Gpu) -> str:
@@ -123,6 +123,59 @@ def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, .
             count=number(plan.context), type=plan.kv_type.value.upper()
         )
     )
+    if plan.reserve_bytes:
+        lines.append(_("{size} of the graphics memory stay free").format(size=size(plan.reserve_bytes)))
+    if plan.speed is not None:
+        lines.append(describe_speed(plan.speed))
+    return tuple(lines)
+
+
+def describe_speed(speed: Speed) -> str:
+    """How fast answers will be written."""
+    rate = number(speed.tokens_per_second, 1 if speed.tokens_per_second < 10 else 0)
+    if speed.measured:
+        return _("Speed: {rate} tokens per second, measured on this machine").format(rate=rate)
+    low, high = number(speed.low), number(speed.high)
+    return _("Speed: about {rate} tokens per second ({low} to {high}), estimated").format(
+        rate=rate, low=low, high=high
+    )
+
+
+def describe_measure(name: str, planned_bytes: int, measured_bytes: int | None) -> str:
+    """Planned against measured, for one device after a load."""
+    if measured_bytes is None:
+        return _("{name}: planned {planned}; its driver does not tell what is used").format(
+            name=capped(name), planned=size(planned_bytes)
+        )
+    return _("{name}: planned {planned}, measured {measured}").format(
+        name=capped(name), planned=size(planned_bytes), measured=size(measured_bytes)
+    )
+
+
+def refusal_text(refusal: DoesNotFit) -> tuple[str, ...]:
+    """Why nothing fits, what is missing, and what would fit."""
+    sentence = (
+        _("It does not fit: {needed} are needed on the GPU, {available} are available, {missing} are missing.")
+        if refusal.where == "gpu"
+        else _("It does not fit: {needed} of memory are needed, {available} are available, {missing} are missing.")
+    )
+    lines = [
+        sentence.format(
+            needed=size(refusal.needed_bytes),
+            available=size(refusal.available_bytes),
+            missing=size(refusal.missing_bytes),
+        )
+    ]
+    if refusal.fitting_context:
+        lines.append(
+            _("With {count} tokens of context it would fit.").format(count=number(refusal.fitting_context))
+        )
+    if refusal.fitting_file_bytes:
+        lines.append(
+            _("A smaller form of this model would fit: its file may have up to {size}.").format(
+                size=file_size(refusal.fitting_file_bytes)
+            )
+        )
     return tuple(lines)
 
 
@@ -155,6 +208,7 @@ def _need(name: str, need: Need, available_bytes: int) -> str:
         (_("context"), need.kv + need.recurrent),
         (_("computing"), need.compute),
         (_("overhead"), need.overhead),
+        (_("results"), need.output),
     ]
     summands = ", ".join(f"{label} {size(count)}" for label, count in parts if count)
     return _("{name}: {needed} needed of {available} available ({parts})").format(

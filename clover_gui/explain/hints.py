@@ -11,6 +11,7 @@ from pathlib import Path
 
 from clover_gui.hardware.machine import ProbeNote
 from clover_gui.i18n import _, capped, number, size
+from clover_gui.planning.fit_watch import RefitOffer
 
 Fact = str | int | float
 
@@ -55,6 +56,15 @@ def warning_text(word: str) -> str:
     texts = {
         "gpu-unusable": _("The GPU is not used: this engine cannot use it."),
         "gpu-not-seen": _("The GPU is not used: the engine does not see it."),
+        "gpu-lost": _(
+            "The driver has lost the GPU, as can happen after sleep: it is not used until the machine is"
+            " started again."
+        ),
+        "gpu-memory-disagrees": _(
+            "The driver and the engine report different sizes of the graphics memory; the smaller one counts."
+        ),
+        "gpu-not-used": _("The model should lie on the GPU, but the engine holds nothing there."),
+        "more-than-planned": _("More graphics memory is in use than was planned."),
         "software-gpu": _("The graphics device is only emulated in software and is not used."),
         "not-on-gpu": _("The GPU has too little free memory for a useful part of this model."),
         "context-limited": _("The context is limited to what the model was trained for."),
@@ -82,6 +92,54 @@ def suggestion_text(word: str) -> str:
     }.get(word, "")
 
 
+def device_use_text(word: str) -> str:
+    """Why a graphics device is used or not, by the word of a DeviceVerdict (pipeline/gpu_choice.py)."""
+    return {
+        "used": _("used"),
+        "no-driver": _("not used: it has no working driver"),
+        "not-seen": _("not used: the engine does not see it"),
+        "no-gpu-engine": _("not used: this engine was built for the processor only"),
+        "slower": _("not used: a graphics card is faster"),
+        "size-unknown": _("not used: the size of its memory is unknown"),
+    }.get(word, "")
+
+
+def replan_text(word: str) -> str:
+    """Why another plan took the place of the first, by the word of a Replanned event."""
+    return {
+        "memory-taken": _("Other programs have taken memory meanwhile: the plan was made smaller."),
+        "more-needed": _("The engine needs more memory than was computed: the plan was made smaller."),
+        "out-of-memory": _("The memory was not enough: trying again with a smaller plan."),
+    }.get(word, "")
+
+
+def dry_run_text(word: str) -> str:
+    """What to say of a dry run, by how it ended; "" where there is nothing to say."""
+    return {
+        "timeout": _("The engine did not check the plan in time; its sizes are computed."),
+        "crashed": _("The engine failed while it checked the plan; its sizes are computed."),
+        "refused": _("The engine could not check the plan; its sizes are computed."),
+    }.get(word, "")
+
+
+def refit_text(offer: RefitOffer) -> str:
+    """The one offer to load the model anew while people chat."""
+    if offer.reason == "memory-taken":
+        return _(
+            "Other programs have taken graphics memory: only {free} are free. Load the model anew so that"
+            " it fits again?"
+        ).format(free=size(offer.free_bytes))
+    if offer.reason == "spilled":
+        return _(
+            "A part of the model ({size}) was moved from the graphics memory to main memory, which is much"
+            " slower. Load the model anew so that it fits again?"
+        ).format(size=size(offer.free_bytes))
+    return _(
+        "Answers come at {rate} tokens per second instead of {usual}; perhaps the graphics memory is full."
+        " Load the model anew so that it fits again?"
+    ).format(rate=number(offer.tokens_per_second, 1), usual=number(offer.usual_tokens_per_second))
+
+
 def note_text(note: ProbeNote) -> str:
     """Why a probe found nothing or only a part."""
     texts = {
@@ -90,6 +148,7 @@ def note_text(note: ProbeNote) -> str:
         "library-missing": _("a library is missing"),
         "permission": _("no permission"),
         "not-supported": _("not supported"),
+        "device-lost": _("the device is lost; often a restart of the machine brings it back"),
         "failed": _("could not be read"),
     }
     kind = texts.get(note.kind, capped(note.kind))

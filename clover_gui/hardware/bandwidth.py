@@ -125,7 +125,10 @@ _ROUNDS = 3
 
 def gpu_bandwidth(gpu: Gpu, ram_bandwidth: int) -> int:
     """How fast this device reads its memory; one without memory of its own reads the RAM."""
-    words = re.findall(r"[a-z]+\d+[a-z]*|\d+|[a-z]+", gpu.name.lower())
+    # "RTX4070Ti" as "rtx 4070 ti"; short names such as "m3" and "l40s" stay whole.
+    name = re.sub(r"(?<=\d{3})(?=(ti|super|xtx|xt|gre)\b)", " ", gpu.name.lower())
+    name = re.sub(r"\b(rtx|gtx|rx|arc)(?=[ab]?\d)", r"\1 ", name)
+    words = re.findall(r"[a-z]+\d+[a-z]*|\d+|[a-z]+", name)
     found = [key for key in _CARDS if _all_in(key.split(), words)]
     if found:
         best = max(found, key=lambda key: (len(key.split()), len(key)))

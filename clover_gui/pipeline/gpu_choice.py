@@ -13,6 +13,7 @@ from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
 
 GPU_UNUSABLE = "gpu-unusable"  # a GPU is there, and this engine build has no GPU support
+GPU_LOST = "gpu-lost"  # the driver knows the card and cannot reach it any more, often after sleep
 GPU_NOT_SEEN = "gpu-not-seen"  # the engine was built for GPUs and lists none of those that are there
 GPU_DISAGREES = "gpu-memory-disagrees"  # driver and engine report different sizes; the lower one counts
 SOFTWARE_GPU = "software-gpu"  # the only device of the engine is an emulation on the processor
@@ -78,6 +79,8 @@ def choose_gpu(machine: Machine, engine: EngineInfo) -> GpuChoice:
     if not real:
         return GpuChoice(None, _warnings(machine, engine, software=bool(devices)))
     candidates, warnings = _described(real, machine)
+    if _lost(machine):
+        warnings = (GPU_LOST, *warnings)
     best = max(candidates, key=_worth)
     used = tuple(gpu for gpu in candidates if gpu.kind is best.kind)
     if best.kind is not DeviceKind.DISCRETE:
@@ -114,9 +117,15 @@ def missed_gpu(machine: Machine) -> Gpu | None:
 
 
 def _warnings(machine: Machine, engine: EngineInfo, *, software: bool) -> tuple[str, ...]:
+    if _lost(machine):
+        return (GPU_LOST,)
     if missed_gpu(machine) is not None:
         return (GPU_NOT_SEEN if engine.gpu_offload else GPU_UNUSABLE,)
     return (SOFTWARE_GPU,) if software else ()
+
+
+def _lost(machine: Machine) -> bool:
+    return any(note.kind == "device-lost" for note in machine.notes)
 
 
 def _is_software(device: EngineDevice) -> bool:

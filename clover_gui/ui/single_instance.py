@@ -10,13 +10,13 @@ import getpass
 import hashlib
 import os
 import time
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 RAISE = b"raise\n"
+REQUEST_TIMEOUT_MS = 300
 
 
 class SingleInstance(QObject):
@@ -30,7 +30,6 @@ class SingleInstance(QObject):
         self._lock = QLockFile(str(lock_path))
         self._lock.setStaleLockTime(0)
         self._server: QLocalServer | None = None
-        self._sockets: set[QLocalSocket] = set()
 
     def acquire(self) -> bool:
         """Whether this process is the first. Also True where no lock can be written (read-only folder)."""
@@ -61,36 +60,20 @@ class SingleInstance(QObject):
         """Let another process be the first."""
         if self._server is not None:
             self._server.close()
-            self._server.deleteLater()
             self._server = None
-        for socket in list(self._sockets):
-            self._forget(socket)
         self._lock.unlock()
 
     def _connected(self) -> None:
         assert self._server is not None
         while (socket := self._server.nextPendingConnection()) is not None:
-            # Ours from here on: a socket that dies with the server would take its slots along.
-            socket.setParent(self)
-            self._sockets.add(socket)
-            socket.readyRead.connect(partial(self._asked, socket))
-            socket.disconnected.connect(partial(self._forget, socket))
-            if socket.bytesAvailable():
-                self._asked(socket)
-
-    def _asked(self, socket: QLocalSocket) -> None:
-        if bytes(socket.readAll().data()) != RAISE:
-            return
-        socket.write(b"ok\n")
-        socket.flush()
-        self.raise_requested.emit()
-
-    def _forget(self, socket: QLocalSocket) -> None:
-        if socket in self._sockets:
-            self._sockets.discard(socket)
-            socket.blockSignals(True)
-            socket.abort()
-            socket.deleteLater()
+            # Waited for on the spot: it comes from a process of the same person that has just been started,
+            # and a socket without slots of ours cannot outlive what they refer to.
+            socket.waitForReadyRead(REQUEST_TIMEOUT_MS)
+            if bytes(socket.readAll().data()) == RAISE:
+                socket.write(b"ok\n")
+                socket.flush()
+                self.raise_requested.emit()
+            socket.disconnectFromServer()
 
 
 def _socket_name(folder: Path) -> str:

@@ -44,8 +44,9 @@ QSplitter::handle { background: $border; }
 QRadioButton { spacing: ${e4}px; }
 QRadioButton::indicator { width: ${e7}px; height: ${e7}px; border: 2px solid $muted; border-radius: ${r7}px;
     background: $background; }
-QRadioButton::indicator:checked { border-color: $accent; background: qradialgradient(cx:0.5, cy:0.5, radius:0.5,
-    fx:0.5, fy:0.5, stop:0 $accent, stop:0.55 $accent, stop:0.65 $background, stop:1 $background); }
+QRadioButton::indicator:checked { border-color: $accent; background: qradialgradient(cx:0.5, cy:0.5,
+    radius:0.5, fx:0.5, fy:0.5, stop:0 $accent, stop:0.55 $accent, stop:0.65 $background,
+    stop:1 $background); }
 QRadioButton::indicator:disabled { border-color: $border; }
 QRadioButton:focus { color: $accent; }
 """

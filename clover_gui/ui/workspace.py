@@ -12,12 +12,16 @@ from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog, resolve_model
 from clover_gui.chat.async_store import AsyncChatStore
+from clover_gui.download.hub_settings import hub_settings
+from clover_gui.download.manager import DownloadManager
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import Sampling
 from clover_gui.errors import CloverError, ModelFileMissing
 from clover_gui.explain import describe_model, describe_plan, explain, store_text
+from clover_gui.explain.repair_hints import speech_text
 from clover_gui.hardware.machine import Gpu
 from clover_gui.i18n import _, capped
+from clover_gui.patching.check import SpeechCheck
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.prepare import ReadyToChat
 from clover_gui.pipeline.sampling_defaults import default_sampling
@@ -52,14 +56,18 @@ class Workspace:
         self._change_settings = change_settings
         self._ready: ReadyToChat | None = None
         self._polling: asyncio.Task[None] | None = None
+        self._speech_notice: tuple[str, NoticeKind] | None = None
         self.engine = EngineClient()
         self.catalog = load_catalog()
-        self.setup = SetupPresenter(window.setup_page, self.engine, tasks, data, self.catalog, self._wishes)
+        self.setup = SetupPresenter(
+            window.setup_page, self.engine, tasks, data, self.catalog, self._wishes, self._manager
+        )
         self.store: AsyncChatStore | None = None
         self.chat: ChatPresenter | None = None
         self.setup.ready.connect(self._model_ready)
         self.setup.progressed.connect(self._show_load_progress)
         self.setup.failed.connect(self._load_failed)
+        self.setup.checked.connect(self._speech_checked)
         window.chat_page.model_requested.connect(self._choose_model)
         window.setup_page.back_requested.connect(window.show_chat)
 
@@ -128,9 +136,21 @@ class Workspace:
         if not model:
             return None
         try:
-            return resolve_model(model, self._data.models)
+            return resolve_model(model, self._models_folder())
         except CloverError:
             return None
+
+    def _models_folder(self) -> Path:
+        chosen = self._settings().models_folder
+        return Path(chosen) if chosen else self._data.models
+
+    def _manager(self) -> DownloadManager:
+        settings = self._settings()
+        try:
+            hub = hub_settings(settings.hub_endpoint, settings.proxy)
+        except ValueError:  # an address that is none: the usual hub, and its failure says the rest
+            hub = hub_settings()
+        return DownloadManager(self._models_folder(), hub)
 
     def _wishes(self) -> Wishes:
         settings = self._settings()
@@ -164,8 +184,19 @@ class Workspace:
                 _("This file has no chat template: a plain form is used, and answers may suffer."),
                 NoticeKind.WARNING,
             )
+        if self._speech_notice is not None:
+            page.notice.show_notice(*self._speech_notice)
+            self._speech_notice = None
         self._watch_memory(ready)
         self._window.show_chat()
+
+    def _speech_checked(self, check: SpeechCheck) -> None:
+        """After a repair: say whether the model talks sense."""
+        kind = NoticeKind.INFO if check.passes else NoticeKind.WARNING
+        text = _("The file was repaired. Asked for the capital of Australia it says: {answer}").format(
+            answer=check.answer
+        )
+        self._speech_notice = (f"{text} {speech_text(check.verdict.value)}", kind)
 
     def _show_model(self, ready: ReadyToChat) -> None:
         entry = self.catalog.entry_for(ready.model.path, ready.model.name, ready.model.architecture)

@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
+from clover_gui.engine.counting import turn_starts, without_oldest
 from clover_gui.engine.engine import GenerationEvent
 from clover_gui.engine.protocol import (
     STOP_CANCELLED,
     STOP_END,
+    Counted,
     EngineInfo,
     Finished,
+    Limits,
     Loaded,
     LoadProgress,
     LoadSettings,
@@ -41,6 +44,8 @@ class FakeEngine:
     )
     deaf_until_error: bool = False
     closed_answers: int = 0
+    context: int = 4096
+    counted: list[tuple[PromptMessage, ...]] = field(default_factory=list)
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -48,7 +53,7 @@ class FakeEngine:
         return Loaded(
             id=1,
             description="fake 1B",
-            context=4096,
+            context=self.context,
             vocabulary_size=10,
             template="file",
             can_switch_thinking=True,
@@ -71,6 +76,7 @@ class FakeEngine:
         thinking: bool | None = None,
         sampling: Sampling | None = None,
         max_tokens: int = 0,
+        limits: Limits | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         self.asked.append((messages, thinking, sampling, max_tokens))
         self._cancelled.clear()
@@ -102,6 +108,24 @@ class FakeEngine:
         finally:
             for wait in waits:
                 wait.cancel()
+
+    async def count(
+        self, messages: tuple[PromptMessage, ...], *, thinking: bool | None = None, reserve: int = 1024
+    ) -> Counted:
+        """A word is a token."""
+        self.counted.append(messages)
+
+        def words(some: Sequence[PromptMessage]) -> int:
+            return sum(len(message.content.split()) for message in some)
+
+        total, room = words(messages), self.context - reserve
+        if total <= room:
+            return Counted(1, total, self.context, reserve, True)
+        for drop in range(1, len(turn_starts(messages))):
+            after = words(without_oldest(messages, drop))
+            if after <= room:
+                return Counted(1, total, self.context, reserve, False, drop, after)
+        return Counted(1, total, self.context, reserve, False)
 
     async def cancel(self) -> None:
         self._cancelled.set()

@@ -47,7 +47,9 @@ def main() -> None:
     fresh = llama.Context(model, tokens=8192, batch=512, threads=1)
     cancellation = Cancellation()
     context.abort_on(cancellation.flag)
-    session = Session(context, recurrent=model.is_recurrent, checkpoint_bytes=int(sys.argv[2]), rolling_every_s=0.0)
+    session = Session(
+        context, recurrent=model.is_recurrent, checkpoint_bytes=int(sys.argv[2]), rolling_every_s=0.0
+    )
     rng = random.Random(4)
     steps: list[dict[str, Any]] = []
 

@@ -95,7 +95,11 @@ def test_regenerate_edit_and_other_chats_read_only_what_is_new(
 
     async def scenario(client: EngineClient) -> None:
         await client.load(settings(path, 8192))
-        chats: dict[str, list[str]] = {"A": [long + "What is it?"], "B": ["Something else. " * 30], "C": ["Hi"]}
+        chats: dict[str, list[str]] = {
+            "A": [long + "What is it?"],
+            "B": ["Something else. " * 30],
+            "C": ["Hi"],
+        }
         steps: list[tuple[str, int, int, int]] = []
 
         async def step(name: str, chat: str, thinking: bool, new_text: str) -> None:

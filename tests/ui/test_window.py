@@ -292,7 +292,7 @@ def test_a_missing_model_leads_to_the_set_up_page(drive, data: DataFolder, tmp_p
 def test_an_unknown_architecture_is_refused_in_words(drive, unknown_gguf: Path) -> None:
     async def script(window: MainWindow, workspace: Workspace) -> None:
         await until(lambda: window.setup_page.notice.isVisible(), "the reason is shown")
-        assert "lacks something" in window.setup_page.notice.label.text()
+        assert "another kind of model" in window.setup_page.notice.label.text()
         assert window.pages.currentWidget() is window.setup_page
 
     drive(script, unknown_gguf)

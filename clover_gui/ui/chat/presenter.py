@@ -18,6 +18,7 @@ from clover_gui.chat.events import (
     AnswerEnded,
     AnswerText,
     ChatEvent,
+    ContextDropped,
     NotSaved,
     RateSample,
     ReadingPrompt,
@@ -308,6 +309,8 @@ class ChatPresenter(QObject):
             case UserSaved():
                 self._start(self._show_list(), "chat list")
             case AnswerBegun():
+                pass
+            case ContextDropped():
                 pass
             case ReadingPrompt():
                 self._show_reading(event, view)

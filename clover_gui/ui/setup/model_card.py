@@ -14,9 +14,9 @@ from clover_gui.ui.setup.card import Card, text_label
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """One line of the list. ``key`` is the file's path, or "" where there is no file yet.
+    """One line of the list. ``key`` is handed back when it is chosen; "" cannot be chosen.
 
-    ``page_url`` can be opened in the browser for a model that is not here.
+    ``page_url`` can be opened in the browser.
     """
 
     key: str
@@ -27,7 +27,7 @@ class ModelChoice:
 
 
 class ModelCard(Card):
-    """Radio buttons, one of them checked; models that are not here are shown but cannot be chosen."""
+    """Radio buttons, at most one of them checked."""
 
     model_chosen = Signal(str)
     open_file_requested = Signal()
@@ -88,7 +88,7 @@ class ModelCard(Card):
         self._group.addButton(button, index)
         first = QHBoxLayout()
         first.addWidget(button, 1)
-        if choice.page_url and not choice.key:
+        if choice.page_url:
             link = QPushButton(_("Open its page"))
             link.setProperty("kind", "quiet")
             link.setToolTip(choice.page_url)

@@ -32,6 +32,7 @@ class SetupPage(QWidget):
 
     start_requested = Signal()
     cancel_requested = Signal()
+    pause_requested = Signal()
     look_again_requested = Signal()
     back_requested = Signal()
 
@@ -100,6 +101,9 @@ class SetupPage(QWidget):
         self.progress_bar.setTextVisible(False)
         self.cancel_button = QPushButton()
         self.cancel_button.clicked.connect(self.cancel_requested)
+        self.pause_button = QPushButton()
+        self.pause_button.clicked.connect(self.pause_requested)
+        self.pause_button.hide()
         self.back_button = QPushButton()
         self.back_button.clicked.connect(self.back_requested)
         self.start_button = QPushButton()
@@ -117,6 +121,7 @@ class SetupPage(QWidget):
         words.addWidget(self.progress_label)
         words.addWidget(self.progress_bar)
         layout.addLayout(words, 1)
+        layout.addWidget(self.pause_button)
         layout.addWidget(self.cancel_button)
         layout.addWidget(self.start_button)
         self.show_progress("", hidden=True)
@@ -133,6 +138,11 @@ class SetupPage(QWidget):
             self.progress_bar.setRange(0, 1000)
             self.progress_bar.setValue(round(1000 * fraction))
         self.progress_bar.setAccessibleName(text)
+
+    def show_pause(self, shown: bool, *, paused: bool) -> None:
+        """The button that pauses a download, or goes on with it."""
+        self.pause_button.setVisible(shown)
+        self.pause_button.setText(_("Continue") if paused else _("Pause"))
 
     def set_busy(self, busy: bool, *, can_start: bool) -> None:
         """While busy the button cancels; otherwise it starts (if there is something to start)."""

@@ -13,10 +13,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from clover_gui.catalog.entry import FoundModel
+from clover_gui.catalog.entry import CatalogEntry
 from clover_gui.catalog.index import Catalog, find_models
+from clover_gui.download.download import Download
+from clover_gui.download.manager import DownloadManager
+from clover_gui.download.progress import Phase, Status
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import EngineInfo, LoadProgress
+from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import CloverError, EngineError, EngineMissing
 from clover_gui.explain import (
     advice_text,
@@ -24,33 +27,50 @@ from clover_gui.explain import (
     describe_engine,
     describe_gpus,
     describe_memory,
-    describe_model,
     describe_plan,
     describe_processor,
     explain,
     note_text,
     warning_text,
 )
+from clover_gui.explain.download_words import download_note_text, status_text
 from clover_gui.hardware.machine import Machine
-from clover_gui.i18n import _, capped, duration, file_size, number
+from clover_gui.i18n import _, number, size
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
-from clover_gui.pipeline.engine_install import InstallProgress, install_engine, installer
+from clover_gui.pipeline.engine_install import install_engine, installer
+from clover_gui.pipeline.obtain import ModelOffer, Runnable, download, look_up
 from clover_gui.pipeline.prepare import (
     EngineDescribed,
+    Examined,
     Loading,
     MachineProbed,
     ModelRead,
+    PlanChecked,
     Planned,
     ReadyToChat,
+    RepairDone,
+    Repairing,
+    RepairWish,
+    Replanned,
+    Services,
+    SpeechChecked,
     StageEvent,
     look_around,
     prepare,
 )
 from clover_gui.planning.plan import Wishes
-from clover_gui.ui.setup.model_card import ModelChoice
+from clover_gui.ui.setup.choices import FETCH, model_choices
 from clover_gui.ui.setup.setup_page import SetupPage
+from clover_gui.ui.setup.words import (
+    install_text,
+    load_text,
+    model_rows,
+    offer_rows,
+    repair_notes,
+    repair_text,
+)
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
@@ -64,6 +84,7 @@ class SetupPresenter(QObject):
     ready = Signal(object)
     progressed = Signal(str, object)
     failed = Signal(object)
+    checked = Signal(object)
     settled = Signal()
 
     def __init__(
@@ -74,6 +95,7 @@ class SetupPresenter(QObject):
         data: DataFolder,
         catalog: Catalog,
         wishes: Callable[[], Wishes],
+        manager: Callable[[], DownloadManager],
     ) -> None:
         super().__init__(page)
         self._page = page
@@ -82,16 +104,21 @@ class SetupPresenter(QObject):
         self._data = data
         self._catalog = catalog
         self._wishes = wishes
+        self._manager = manager
         self._work: asyncio.Task[None] | None = None
         self._machine: Machine | None = None
         self._model: ModelFile | None = None
         self._path: Path | None = None
         self._own_files: list[Path] = []
         self._can_start = False
-        self._installing = False
-        page.model_card.model_chosen.connect(lambda key: self.choose(Path(key)))
+        self._kept_services: Services | None = None
+        self._offer: ModelOffer | None = None
+        self._download: Download | None = None
+        self._notes: list[tuple[str, bool]] = []
+        page.model_card.model_chosen.connect(self._chosen)
         page.start_requested.connect(self.start)
         page.cancel_requested.connect(self.cancel)
+        page.pause_requested.connect(self._pause)
         page.look_again_requested.connect(self.look_again)
         page.set_busy(False, can_start=False)
 
@@ -111,11 +138,24 @@ class SetupPresenter(QObject):
         self._run(lambda: self._look(preferred), busy=False)
 
     def look_again(self) -> None:
+        """Everything once more, with the same choice."""
         self.look(self._path)
+
+    def _chosen(self, key: str) -> None:
+        entry = self._catalog.entry(key.removeprefix(FETCH)) if key.startswith(FETCH) else None
+        if entry is not None:
+            self.choose_download(entry)
+        else:
+            self.choose(Path(key))
+
+    def choose_download(self, entry: CatalogEntry) -> None:
+        """Choose a model that is not here: ask the hub what it would mean to bring it."""
+        self._path = None
+        self._run(lambda: self._look_up(entry), busy=False)
 
     def choose(self, path: Path) -> None:
         """Choose a model file and see how it fits. Also for a file of one's own."""
-        self._path = path
+        self._path, self._offer = path, None
         self._run(lambda: self._plan(path), busy=False)
 
     def open_own_file(self, path: Path) -> None:
@@ -126,9 +166,12 @@ class SetupPresenter(QObject):
         self._run(lambda: self._look(path), busy=False)
 
     def start(self, path: Path | None = None) -> None:
-        """Load the chosen model (or this one)."""
+        """Load the chosen model (or this one), bringing and repairing it first where needed."""
         chosen = path or self._path
-        if chosen is not None:
+        if path is None and self._offer is not None:
+            offer = self._offer
+            self._run(lambda: self._fetch_and_load(offer), busy=True)
+        elif chosen is not None:
             self._path = chosen
             self._run(lambda: self._load(chosen), busy=True)
 
@@ -142,6 +185,14 @@ class SetupPresenter(QObject):
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
+
+    def _models_folder(self) -> Path:
+        return self._manager().folder
+
+    def _services(self) -> Services:
+        if self._kept_services is None:
+            self._kept_services = Services.for_folder(self._data.root)
+        return self._kept_services
 
     # ------------------------------------------------------------ the work
 
@@ -170,29 +221,29 @@ class SetupPresenter(QObject):
         self._work = self._tasks.start(run(), "set-up")
 
     async def _look(self, preferred: Path | None) -> None:
-        found = await asyncio.to_thread(find_models, self._data.models, None, self._catalog)
+        found = await asyncio.to_thread(find_models, self._models_folder(), None, self._catalog)
         here = [model.path for model in found] + self._own_files
         if preferred is not None and preferred not in here:
             self._own_files.append(preferred)
             here.append(preferred)
         self._path = preferred or (here[0] if here else None)
-        self._page.model_card.show_choices(self._choices(found), str(self._path or ""))
+        choices = await asyncio.to_thread(model_choices, self._catalog, found, self._own_files)
+        self._page.model_card.show_choices(choices, str(self._path or ""))
         if self._path is not None:
             await self._plan(self._path)
         else:
             await self._with_engine(self._look_around)
 
     async def _look_around(self) -> None:
-        async with contextlib.aclosing(look_around(self._engine, self._data.root)) as stages:
+        async with contextlib.aclosing(look_around(self._engine, self._models_folder())) as stages:
             async for stage in stages:
                 self._show(stage)
 
     async def _plan(self, path: Path) -> None:
-        self._page.plan_card.show_plan(None)
-        self._page.plan_card.show_rows(())
+        self._clear_plan()
 
         async def plan() -> None:
-            stages = prepare(self._engine, path, self._data.root, self._wishes())
+            stages = prepare(self._engine, path, self._models_folder(), self._wishes(), self._services())
             async with contextlib.aclosing(stages):
                 async for stage in stages:
                     self._show(stage)
@@ -204,7 +255,14 @@ class SetupPresenter(QObject):
 
     async def _load(self, path: Path) -> None:
         async def load() -> None:
-            stages = prepare(self._engine, path, self._data.root, self._wishes())
+            stages = prepare(
+                self._engine,
+                path,
+                self._models_folder(),
+                self._wishes(),
+                self._services(),
+                repair=RepairWish.ALLOW,
+            )
             async with contextlib.aclosing(stages):
                 async for stage in stages:
                     self._show(stage)
@@ -214,6 +272,55 @@ class SetupPresenter(QObject):
         self._progress(_("Looking at the machine and the file…"), None)
         await self._with_engine(load)
         self._can_start = True
+
+    async def _look_up(self, entry: CatalogEntry) -> None:
+        self._offer = None
+        self._clear_plan()
+        self._progress(_("Asking {host} for the model…").format(host=self._manager().hub.settings.host), None)
+
+        async def ask() -> None:
+            info = await self._engine.describe()
+            manager = self._manager()
+            offer = await look_up(manager, entry, info.architectures)
+            if offer.offer.already_there:
+                self._path = offer.offer.path
+                return
+            self._offer = offer
+            self._page.plan_card.show_rows(offer_rows(offer, str(manager.folder)))
+
+        await self._with_engine(ask)
+        if self._path is not None:
+            await self._plan(self._path)
+        elif self._offer is not None:
+            missing = self._offer.offer.missing_bytes
+            if missing:
+                text = _("{missing} more must be free on this disk.").format(missing=size(missing))
+                self._page.plan_card.show_notes([(text, True)])
+            self._can_start = not missing and self._offer.runnable is not Runnable.NOT
+
+    async def _fetch_and_load(self, offer: ModelOffer) -> None:
+        self._download = download(self._manager(), offer, self._show_download)
+        self._page.show_pause(True, paused=False)
+        try:
+            downloaded = await self._download.run()
+        finally:
+            self._download = None
+            self._page.show_pause(False, paused=False)
+        self._path, self._offer = downloaded.path, None
+        await self._load(downloaded.path)
+
+    def _pause(self) -> None:
+        if self._download is None:
+            return
+        if self._download.status.phase is Phase.PAUSED:
+            self._download.resume()
+        else:
+            self._download.pause()
+
+    def _show_download(self, status: Status) -> None:
+        text = " ".join(filter(None, (status_text(status), download_note_text(status.note))))
+        self._progress(text, status.fraction)
+        self._page.show_pause(self._download is not None, paused=status.phase is Phase.PAUSED)
 
     async def _with_engine(self, work: Work) -> None:
         """Do the work; where the engine is missing, bring it here first (once)."""
@@ -232,9 +339,14 @@ class SetupPresenter(QObject):
         self._progress(_("The engine is not here yet and is being prepared…"), None)
         async with contextlib.aclosing(install_engine()) as steps:
             async for step in steps:
-                self._progress(*_install_text(step))
+                self._progress(*install_text(step))
 
     # ------------------------------------------------------------ what is shown
+
+    def _clear_plan(self) -> None:
+        self._page.plan_card.show_plan(None)
+        self._page.plan_card.show_rows(())
+        self._page.plan_card.show_notes(())
 
     def _show(self, stage: StageEvent) -> None:
         match stage:
@@ -245,17 +357,29 @@ class SetupPresenter(QObject):
                 self._show_engine(info)
             case ModelRead(model=model):
                 self._model = model
-                self._page.plan_card.show_rows(_model_rows(model))
+                self._page.plan_card.show_rows(model_rows(model))
+                self._notes = []
+            case Examined(examination=examination):
+                self._notes = repair_notes(examination)
             case Planned(plan=plan):
                 assert self._model is not None
                 lines = describe_plan(plan, self._model.layer_count)
                 context = _("{count} tokens").format(count=number(plan.context))
-                rows = (*_model_rows(self._model), (_("Placement"), lines[0]), (_("Context"), context))
+                rows = (*model_rows(self._model), (_("Placement"), lines[0]), (_("Context"), context))
                 self._page.plan_card.show_rows(rows)
                 self._page.plan_card.show_plan(plan)
-                self._page.plan_card.show_notes([(warning_text(word), False) for word in plan.warnings])
+                warnings = [(warning_text(word), False) for word in plan.warnings]
+                self._page.plan_card.show_notes(self._notes + warnings)
+            case PlanChecked(plan=plan) | Replanned(plan=plan):
+                self._page.plan_card.show_plan(plan)
+            case Repairing():
+                self._progress(*repair_text(stage))
+            case RepairDone(path=path):
+                self._path = path
+            case SpeechChecked(check=check):
+                self.checked.emit(check)
             case Loading(progress=progress):
-                self._progress(*_load_text(progress))
+                self._progress(*load_text(progress))
             case ReadyToChat():
                 self._page.show_progress("", hidden=True)
 
@@ -295,65 +419,3 @@ class SetupPresenter(QObject):
     def _progress(self, text: str, fraction: float | None) -> None:
         self._page.show_progress(text, fraction)
         self.progressed.emit(text, fraction)
-
-    def _choices(self, found: tuple[FoundModel, ...]) -> list[ModelChoice]:
-        by_entry = {model.entry.id: model for model in found if model.entry is not None}
-        choices = []
-        for entry in self._catalog.entries:
-            here = by_entry.get(entry.id)
-            if here is not None:
-                note = _("{size}, on this machine.").format(size=file_size(here.size_bytes))
-            else:
-                note = _("About {size}, not on this machine yet. Needs {needs}.").format(
-                    size=file_size(entry.size_bytes), needs=_(entry.needs)
-                )
-            choices.append(
-                ModelChoice(
-                    key=str(here.path) if here else "",
-                    title=entry.title,
-                    summary=_(entry.summary),
-                    note=note.strip(),
-                    page_url=entry.page_url,
-                )
-            )
-        known = {choice.key for choice in choices}
-        stray = [model.path for model in found if str(model.path) not in known] + self._own_files
-        for path in dict.fromkeys(path for path in stray if str(path) not in known):
-            choices.append(ModelChoice(str(path), capped(path.name), capped(str(path.parent), 120)))
-        return sorted(choices, key=lambda choice: not choice.key)
-
-
-def _model_rows(model: ModelFile) -> tuple[tuple[str, str], ...]:
-    name, *more = describe_model(model)
-    return ((_("File"), name), (_("Structure"), "; ".join(more)))
-
-
-def _load_text(progress: LoadProgress) -> tuple[str, float | None]:
-    texts = {
-        "reading": _("Reading the model file…"),
-        "context": _("Making room for the chat…"),
-        "warm-up": _("Warming up…"),
-    }
-    text = texts.get(progress.stage, _("Loading the model…"))
-    if progress.fraction is not None and progress.stage == "reading":
-        text += " " + _("{percent} %").format(percent=number(100 * progress.fraction))
-    return text, progress.fraction
-
-
-def _install_text(step: InstallProgress) -> tuple[str, float | None]:
-    texts = {
-        "look": _("Looking for an engine that fits this machine…"),
-        "wait": _("The engine is already being set up elsewhere; waiting for it…"),
-        "wheel": _("Looking for a ready-made engine…"),
-        "download": _("Fetching the engine's source…"),
-        "compile": _("Building the engine for this machine; this is needed only once…"),
-        "install": _("Installing the engine…"),
-        "verify": _("Trying the engine…"),
-    }
-    text = texts.get(step.step, _("Preparing the engine…"))
-    if not step.total:
-        return text, None
-    text += " " + _("{done} of {total} parts").format(done=number(step.done), total=number(step.total))
-    if step.seconds_left is not None:
-        text += ", " + _("about {time} left").format(time=duration(step.seconds_left))
-    return text, step.done / step.total
