@@ -33,7 +33,8 @@ class CatalogEntry:
     """A known model. ``size_bytes`` is exact when ``sha256`` is set, else published or approximate.
 
     ``file_pattern`` chooses the file in the repository; ``name_patterns`` and ``architectures`` recognise
-    any file of this model. ``presets`` has the keys "thinking" and "direct" as far as they are known.
+    any file of this model. ``presets`` has the keys "thinking", "precise" and "direct" as far as they are
+    known.
     """
 
     id: str

@@ -8,6 +8,7 @@ from clover_gui.chat.events import (
     AnswerEnded,
     AnswerText,
     ChatEvent,
+    ContextDropped,
     NotSaved,
     RateSample,
     ReadingPrompt,
@@ -17,7 +18,15 @@ from clover_gui.chat.events import (
 from clover_gui.chat.message import AnswerStats
 from clover_gui.cli.screen import Screen
 from clover_gui.cli.terminal_text import TerminalText
-from clover_gui.explain import explain, stop_text
+from clover_gui.engine.protocol import STOP_CANCELLED
+from clover_gui.explain import explain
+from clover_gui.explain.answers import (
+    dropped_text,
+    empty_answer_text,
+    ending_text,
+    thinking_closed_text,
+    unasked_thinking_text,
+)
 from clover_gui.i18n import _, duration, number
 
 
@@ -46,6 +55,8 @@ class AnswerPrinter:
             self._screen.note(explain(event.error).sentence)
         elif isinstance(event, AnswerEnded):
             self._end(event)
+        elif isinstance(event, ContextDropped):
+            self._screen.note(dropped_text(event.turns))
         elif isinstance(event, RateSample):
             pass  # told once, at the end
 
@@ -89,14 +100,17 @@ class AnswerPrinter:
             self._screen.write(rest)
             self._at_line_start = rest.endswith("\n")
         self.close()
-        if event.empty and event.stop_reason != "cancelled":
-            self._screen.note(_("The answer is empty."))
-        if event.unasked_thinking:
-            self._screen.note(_("The model wrote thoughts although thinking is switched off."))
-        if text := stop_text(event.stop_reason):
-            self._screen.note(text)
-        if event.message.stats is not None:
-            self._screen.note(rates_line(event.message.stats, self._context))
+        stats = event.message.stats
+        notes = [
+            thinking_closed_text(stats.thinking_closed, stats.thinking_tokens) if stats else "",
+            ending_text(event.stop_reason, stats.cause if stats else ""),
+            empty_answer_text(stats) if event.empty and event.stop_reason != STOP_CANCELLED else "",
+            unasked_thinking_text() if event.unasked_thinking else "",
+            rates_line(stats, self._context) if stats else "",
+        ]
+        for note in notes:
+            if note:
+                self._screen.note(note)
 
 
 def rates_line(stats: AnswerStats, context: int) -> str:
@@ -137,6 +151,8 @@ def turn_as_json(turn: int, event: AnswerEnded) -> dict[str, Any]:
         "write_tokens_per_second": stats.write_tokens_per_second,
         "thinking_tokens": stats.thinking_tokens,
         "thinking_seconds": stats.thinking_seconds,
+        "thinking_closed": stats.thinking_closed,
+        "cause": stats.cause,
         "context_used": stats.context_used,
         "seed": stats.seed,
         "empty": event.empty,

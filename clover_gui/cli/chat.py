@@ -11,12 +11,13 @@ import contextlib
 import sys
 
 from clover_gui.catalog.index import resolve_model
-from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.cli.screen import Screen
 from clover_gui.cli.terminal_chat import TerminalChat
 from clover_gui.errors import CloverError, EngineError
+from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.explain import explain
-from clover_gui.i18n import _
+from clover_gui.explain.answers import overflow_text
+from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
 
 
@@ -30,7 +31,19 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         metavar=_("TEXT"),
         help=_("what to say; several are several turns of one chat. Without it the chat is interactive"),
     )
+    group.add_argument("--system", metavar=_("TEXT"), help=_("what the model is told before everything else"))
     group.add_argument("--no-think", action="store_true", help=_("answer without thinking first"))
+    group.add_argument(
+        "--thinking-budget",
+        type=_not_negative,
+        metavar=_("N"),
+        help=_("tokens after which thoughts are brought to their end (default 4096; 0: no limit)"),
+    )
+    group.add_argument(
+        "--precise",
+        action="store_true",
+        help=_("the model's values for precise work, as code, if it has any"),
+    )
     group.add_argument(
         "--greedy", action="store_true", help=_("always take the likeliest word: the same answer every time")
     )
@@ -45,6 +58,15 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         help=_("longest answer, thoughts included; without it until the context is full"),
     )
     group.add_argument(
+        "--stop",
+        action="append",
+        metavar=_("TEXT"),
+        help=_("end the answer where this text would come; may be given several times"),
+    )
+    group.add_argument(
+        "--json-answer", action="store_true", help=_("the answer is one JSON object or list, nothing else")
+    )
+    group.add_argument(
         "--context", type=_positive, metavar=_("N"), help=_("tokens that the chat may have; else chosen")
     )
     group.add_argument("--json", action="store_true", help=_("write one JSON object on a line for each turn"))
@@ -54,6 +76,13 @@ def _positive(text: str) -> int:
     value = int(text)
     if value <= 0:
         raise argparse.ArgumentTypeError(_("must be greater than 0"))
+    return value
+
+
+def _not_negative(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(_("must not be negative"))
     return value
 
 
@@ -83,6 +112,7 @@ def _help_text() -> str:
         [
             _("/new             begin a new chat"),
             _("/think on|off    think before the answer, or not"),
+            _("/system TEXT     what the model is told before everything else; without a text: nothing"),
             _("/help            this list"),
             _("/quit            end; Ctrl+D does the same"),
             _("Ctrl+C           stop the answer; a second time: end"),
@@ -112,10 +142,13 @@ def _converse(runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> Exi
         if not line.strip():
             continue
         if line.startswith("/"):
-            _command(line.split(), runner, chat, screen)
+            _command(line, runner, chat, screen)
             continue
         try:
-            stopped = runner.run(chat.answer(line))
+            drop_oldest = _turns_to_drop(line, runner, chat, screen) if by_hand else 0
+            if drop_oldest is None:
+                continue
+            stopped = runner.run(chat.answer(line, drop_oldest=drop_oldest))
         except EngineError as error:
             _tell_shortly(screen, error)
             if not by_hand:
@@ -123,6 +156,38 @@ def _converse(runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> Exi
             continue
         if stopped and not by_hand:
             return ExitCode.INTERRUPTED
+
+
+def _turns_to_drop(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> int | None:
+    """How many of the oldest turns to leave out so that the message fits; None: it shall not be sent.
+
+    Nothing is left out without being asked.
+    """
+    check = runner.run(chat.check(line))
+    if check.fits:
+        return 0
+    screen.note(overflow_text(check))
+    for turn in check.droppable:
+        screen.note("  - " + capped(turn[0].text))
+    choices = [_("n: new chat with this message"), _("c: cancel")]
+    if check.prompt_tokens < check.context_tokens:
+        choices.insert(0, _("s: send it all the same (the answer may be cut)"))
+    if check.droppable:
+        choices.insert(0, _("d: leave these out from now on, and send"))
+    screen.note("; ".join(choices))
+    try:
+        answer = (_read_line(screen, by_hand=True) or "").strip().lower()
+    except KeyboardInterrupt:
+        answer = ""
+    if answer == "d" and check.droppable:
+        return len(check.droppable)
+    if answer == "s":
+        return 0
+    if answer == "n":
+        runner.run(chat.new_chat())
+        return 0
+    screen.note(_("Not sent."))
+    return None
 
 
 def _read_line(screen: Screen, *, by_hand: bool) -> str | None:
@@ -141,13 +206,20 @@ def _read_line(screen: Screen, *, by_hand: bool) -> str | None:
     return line.rstrip("\r\n") if line else None
 
 
-def _command(words: list[str], runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> None:
+def _command(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> None:
+    words = line.split()
     if words[0] == "/new":
         runner.run(chat.new_chat())
         screen.note(_("A new chat."))
     elif words[0] == "/think" and words[1:] in (["on"], ["off"]):
         chat.thinking = words[1] == "on"
         screen.note(_("Thinking is on.") if chat.thinking else _("Thinking is off."))
+    elif words[0] == "/system":
+        text = line.removeprefix("/system").strip()
+        runner.run(chat.set_system_prompt(text))
+        screen.note(
+            _("The model is told this from now on.") if text else _("The model is told nothing more.")
+        )
     elif words[0] == "/help":
         screen.note(_help_text())
     else:

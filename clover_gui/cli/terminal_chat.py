@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog
 from clover_gui.chat.async_store import AsyncChatStore
+from clover_gui.chat.context import ContextCheck
 from clover_gui.chat.events import AnswerEnded
 from clover_gui.chat.session import ChatSession
 from clover_gui.cli.answer_printer import AnswerPrinter, turn_as_json
-from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.interrupts import stop_on_interrupt
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.client import EngineClient
-from clover_gui.engine.protocol import Sampling
+from clover_gui.engine.protocol import Limits, Sampling
 from clover_gui.errors import ModelNotLoaded
+from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import describe_model, describe_plan, warning_text
 from clover_gui.i18n import _, duration, number
 from clover_gui.pipeline.prepare import Loading, ModelRead, Planned, ReadyToChat, prepare
@@ -66,7 +68,8 @@ class TerminalChat:
 
     async def _begin(self, event: ReadyToChat) -> None:
         store = AsyncChatStore.in_memory()
-        session = ChatSession(self._engine, store, await store.create_chat())
+        chat = await store.create_chat(system_prompt=self._options.system or "")
+        session = ChatSession(self._engine, store, chat)
         self._ready = _Ready(event, store, session)
         loaded = event.loaded
         self._screen.note(
@@ -83,8 +86,18 @@ class TerminalChat:
 
     async def new_chat(self) -> None:
         ready = self._loaded()
-        chat = await ready.store.create_chat()
+        chat = await ready.store.create_chat(system_prompt=ready.session.chat.system_prompt)
         ready.session = ChatSession(self._engine, ready.store, chat)
+
+    async def set_system_prompt(self, text: str) -> None:
+        """What the model is told before everything else in this chat; empty: nothing."""
+        ready = self._loaded()
+        ready.session.chat = await ready.store.set_system_prompt(ready.session.chat.id, text)
+
+    async def check(self, prompt: str) -> ContextCheck:
+        """Whether this message fits into the context."""
+        await self._load_again_if_needed()
+        return await self._loaded().session.check(prompt, thinking=self._thinking_wish())
 
     async def answer_all(self, prompts: list[str]) -> ExitCode:
         """Every prompt is a turn; ends early when one is stopped with Ctrl+C."""
@@ -93,7 +106,7 @@ class TerminalChat:
                 return ExitCode.INTERRUPTED
         return ExitCode.OK
 
-    async def answer(self, prompt: str) -> bool:
+    async def answer(self, prompt: str, *, drop_oldest: int = 0) -> bool:
         """One turn. Whether it was stopped with Ctrl+C."""
         ready = self._loaded()
         await self._load_again_if_needed()
@@ -103,9 +116,11 @@ class TerminalChat:
         session = ready.session
         events = session.send(
             prompt,
-            thinking=self.thinking if loaded.can_switch_thinking else None,
+            thinking=self._thinking_wish(),
             sampling=self._sampling(),
             max_tokens=self._options.max_tokens,
+            limits=self._limits(),
+            drop_oldest=drop_oldest,
         )
         with stop_on_interrupt(session.stop) as interrupts:
             async with contextlib.aclosing(events):
@@ -121,15 +136,24 @@ class TerminalChat:
                     raise
             return interrupts() > 0
 
+    def _thinking_wish(self) -> bool | None:
+        return self.thinking if self._loaded().event.loaded.can_switch_thinking else None
+
     def _sampling(self) -> Sampling:
-        event = self._loaded().event
-        return default_sampling(
+        sampling = default_sampling(
             self._catalog,
-            event.model,
-            thinking=self.thinking and event.loaded.can_switch_thinking,
+            self._loaded().event.model,
+            thinking=bool(self._thinking_wish()),
+            precise=self._options.precise,
             greedy=self._options.greedy,
             seed=self._options.seed,
         )
+        return dataclasses.replace(sampling, json_only=self._options.json_answer)
+
+    def _limits(self) -> Limits:
+        limits = Limits(stop_strings=tuple(self._options.stop or ()))
+        budget = self._options.thinking_budget
+        return limits if budget is None else dataclasses.replace(limits, thinking_tokens=budget)
 
     async def _load_again_if_needed(self) -> None:
         """After the engine died: the same model with the same settings."""

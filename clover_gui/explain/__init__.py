@@ -2,7 +2,8 @@
 
 Both front ends use it; it knows no Qt and no terminal. ``explanation`` and the ``*_failures``
 modules explain errors (each registers its classes with ``explain``), ``findings`` describes machine,
-engine, model and plan, ``hints`` gives the text of advice, warnings and notes by their key words.
+engine, model and plan, ``hints`` gives the text of advice, warnings and notes by their key words,
+``answers`` tells how an answer ended and whether the next one fits, ``sampling_words`` names the settings.
 Everything goes through the language in force at the moment of the call.
 """
 
@@ -30,7 +31,6 @@ from clover_gui.explain.hints import (
     note_text,
     refit_text,
     replan_text,
-    stop_text,
     store_text,
     suggestion_text,
     warning_text,
@@ -60,7 +60,6 @@ __all__ = [
     "refusal_text",
     "repair_failures",
     "replan_text",
-    "stop_text",
     "store_text",
     "suggestion_text",
     "warning_text",

@@ -52,6 +52,12 @@ def _engine_died(error: errors.EngineDied) -> Explanation:
     if _ran_out_of_memory(error):
         sentence = _("The engine ran out of memory and was ended by the system.")
         next_step = _("Close other programs or choose a smaller context, then send the message again.")
+    elif _lost_device(error):
+        sentence = _("The graphics device was lost: its driver was reset or crashed, or it was unplugged.")
+        next_step = _(
+            "What was written is kept. Send the message again; if it happens again, put fewer layers on the"
+            " GPU or restart the computer."
+        )
     elif error.exit_code == -4:
         sentence = _("The engine uses instructions that this processor does not have.")
         next_step = _("Build the engine on this machine: python3 installers/engine.py")
@@ -155,21 +161,36 @@ def _template(error: errors.TemplateFailed) -> Explanation:
 
 @explain.register
 def _generation(error: errors.GenerationFailed) -> Explanation:
-    return Explanation(
-        _("The answer could not be continued"),
-        _("The engine reported an error while it computed: {reason}.").format(reason=_reason(error)),
-        _("What was written is kept. Send the message again, or load the model anew."),
-        _engine_detail(error),
-    )
+    sentence = _("The engine reported an error while it computed: {reason}.").format(reason=_reason(error))
+    next_step = _("What was written is kept. Send the message again, or load the model anew.")
+    if _ran_out_of_memory(error):
+        sentence = _("The engine ran out of memory in the middle of its work.")
+        next_step = _(
+            "What was written is kept. Load the model anew with a smaller context or fewer layers on the GPU."
+        )
+    elif _lost_device(error):
+        sentence = _("The graphics device was lost: its driver was reset or crashed, or it was unplugged.")
+        next_step = _("What was written is kept. Load the model anew; if it fails, restart the computer.")
+    return Explanation(_("The answer could not be continued"), sentence, next_step, _engine_detail(error))
 
 
 def _reason(error: errors.EngineError) -> str:
     return capped(error.reason, 160).rstrip(".") or _("no reason given")
 
 
-def _ran_out_of_memory(error: errors.EngineDied) -> bool:
+def _ran_out_of_memory(error: errors.EngineError) -> bool:
+    signs = ("out of memory", "outofdevicememory", "insufficient memory", "bad_alloc", "oom")
+    return _tells_of(error, signs)
+
+
+def _lost_device(error: errors.EngineError) -> bool:
+    signs = ("device lost", "devicelost", "device_lost", "gpu has fallen off the bus", "unspecified launch")
+    return _tells_of(error, signs)
+
+
+def _tells_of(error: errors.EngineError, signs: tuple[str, ...]) -> bool:
     words = " ".join((error.reason, *error.log_lines)).lower()
-    return any(word in words for word in ("out of memory", "insufficient memory", "bad_alloc", "oom"))
+    return any(sign in words for sign in signs)
 
 
 def _how_it_ended(error: errors.EngineDied) -> str:

@@ -155,15 +155,6 @@ def note_text(note: ProbeNote) -> str:
     return f"{capped(note.probe, 30)}: {kind} ({capped(note.reason, 160)})"
 
 
-def stop_text(reason: str) -> str:
-    """Why an answer ended, by the engine's word; "" when it simply came to its end."""
-    return {
-        "length": _("Cut: the largest number of tokens for an answer was reached."),
-        "context-full": _("Cut: the context is full."),
-        "cancelled": _("Stopped."),
-    }.get(reason, "")
-
-
 def store_text(condition: str, reason: str, set_aside: Path | None = None) -> str:
     """What to say about a chat database that was not simply opened; "" when all is well."""
     reason = capped(reason)

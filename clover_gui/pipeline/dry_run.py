@@ -17,7 +17,7 @@ from typing import Protocol
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import BufferBytes, LoadSettings
 from clover_gui.errors import EngineError, ModelLoadFailed
-from clover_gui.planning.budget import RAM_RESERVE_BYTES
+from clover_gui.planning.budget import RAM_RESERVE_BYTES, Known
 from clover_gui.planning.plan import FitPlan, Need
 
 TIME_LIMIT_S = 10.0
@@ -107,17 +107,23 @@ class DryRunner:
         return DryRun(DryRunEnd.DONE, buffers, time.monotonic() - started)
 
 
-def with_buffers(plan: FitPlan, buffers: tuple[BufferBytes, ...]) -> FitPlan:
+def with_buffers(plan: FitPlan, buffers: tuple[BufferBytes, ...], known: Known | None = None) -> FitPlan:
     """The plan with the engine's figures in place of the formula's; what the engine left out stays.
 
-    Disagreements are logged: they are faults of the formula.
+    Disagreements are logged: they are faults of the formula. What ``known`` added for such faults is
+    taken off again.
     """
-    found = devices_of(buffers)
+    found, known = devices_of(buffers), known or Known()
     shares = tuple(
-        replace(share, need=_exact(share.name, share.need, found[index] if index < len(found) else ()))
+        replace(
+            share,
+            need=_exact(
+                share.name, share.need, found[index] if index < len(found) else (), known.extra_gpu_bytes
+            ),
+        )
         for index, share in enumerate(plan.devices)
     )
-    ram = _exact("RAM", plan.ram, tuple(b for b in buffers if b.is_host))
+    ram = _exact("RAM", plan.ram, tuple(b for b in buffers if b.is_host), known.extra_ram_bytes)
     return replace(
         plan,
         devices=shares,
@@ -142,7 +148,7 @@ def overshoot(plan: FitPlan) -> tuple[int, int]:
     return gpu, plan.ram.total + RAM_RESERVE_BYTES - plan.ram_available_bytes
 
 
-def _exact(name: str, need: Need, buffers: tuple[BufferBytes, ...]) -> Need:
+def _exact(name: str, need: Need, buffers: tuple[BufferBytes, ...], extra: int) -> Need:
     weights, caches, compute = (
         sum(getattr(buffer, part) for buffer in buffers) for part in ("model", "context", "compute")
     )
@@ -160,4 +166,5 @@ def _exact(name: str, need: Need, buffers: tuple[BufferBytes, ...]) -> Need:
         kv=caches - recurrent if caches else need.kv,
         recurrent=recurrent if caches else need.recurrent,
         compute=compute or need.compute,
+        overhead=need.overhead - (extra if weights else 0),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,6 +44,7 @@ OUT_OF_MEMORY = "out-of-memory"  # the load failed for want of memory
 
 MOST_RETRIES = 2
 _FIRST_STEP_BYTES = 512 << 20
+_SMALLEST_RETRIED_CONTEXT = 1024
 _OUT_OF_MEMORY_WORDS = ("out of memory", "insufficient memory", "failed to allocate", "bad_alloc", "oom")
 
 _log = logging.getLogger(__name__)
@@ -194,7 +195,7 @@ class Placer:
                 return
             plan = planned.plan
             if found.end is DryRunEnd.DONE:
-                plan = with_buffers(plan, found.buffers)
+                plan = with_buffers(plan, found.buffers, self._known)
             gpu, ram = overshoot(plan)
             if gpu <= 0 and ram <= 0:
                 yield PlanChecked(plan, planned.settings, found)
@@ -233,23 +234,27 @@ class Placer:
             return None
         before = planned.plan
         await self._read_free()
-        step = max(_FIRST_STEP_BYTES, before.gpu.total // 20)
-        for _try in range(6):
-            on_gpu = before.gpu.total > 0
-            self._known = replace(
-                self._known,
-                extra_gpu_bytes=self._known.extra_gpu_bytes + (step if on_gpu else 0),
-                extra_ram_bytes=self._known.extra_ram_bytes + (0 if on_gpu else step),
-            )
-            step *= 2
+        for wishes in self._smaller_wishes(before):
             try:
-                plan = await asyncio.to_thread(self._plan_or_refusal)
+                plan = await asyncio.to_thread(self._plan_or_refusal, wishes)
             except DoesNotFitError:
                 return None
             if _is_smaller(plan, before):
                 again = self._planned(plan)
                 return Replanned(OUT_OF_MEMORY, before, again.plan, again.settings, attempt + 1)
         return None
+
+    def _smaller_wishes(self, before: FitPlan) -> Iterator[Wishes]:
+        """With a GPU the same wishes and ever more that must stay free there; without one less context."""
+        if before.gpu.total > 0:
+            step = max(_FIRST_STEP_BYTES, before.gpu.total // 20)
+            for _try in range(6):
+                extra = self._known.extra_gpu_bytes + step
+                self._known = replace(self._known, extra_gpu_bytes=extra)
+                yield self._wishes
+                step *= 2
+        elif self._wishes.context is None and before.context >= 2 * _SMALLEST_RETRIED_CONTEXT:
+            yield replace(self._wishes, context=before.context // 2)
 
     async def _placed(self, plan: FitPlan, loaded: Loaded) -> Placed:
         before, own = self._readings, OwnUse(_pid(self._engine), loaded)
@@ -284,8 +289,8 @@ class Placer:
             memory = replace(self._machine.memory, bandwidth=known.ram_bandwidth)
             self._machine = replace(self._machine, memory=memory)
 
-    def _plan_or_refusal(self) -> FitPlan:
-        plan = make_plan(self._machine, self._model, self._wishes, self._gpus, self._known)
+    def _plan_or_refusal(self, wishes: Wishes | None = None) -> FitPlan:
+        plan = make_plan(self._machine, self._model, wishes or self._wishes, self._gpus, self._known)
         if isinstance(plan, DoesNotFit):
             raise DoesNotFitError(plan.needed_bytes, plan.available_bytes, plan.where, plan.suggestions)
         # Why the GPU is not used was found out more exactly by the choice.

@@ -80,8 +80,11 @@ class FakeHub:
     that the API states.
     """
 
-    def __init__(self, folder: Path, certificate: tuple[Path, Path] | None = None) -> None:
+    def __init__(
+        self, folder: Path, certificate: tuple[Path, Path] | None = None, repository: str = REPOSITORY
+    ) -> None:
         self.folder = folder
+        self.repository = repository
         self.faults: list[Fault] = []
         self.log: list[Asked] = []
         self.token = ""
@@ -181,8 +184,8 @@ class FakeHub:
                 entry["lfs"] = {"sha256": self.sha256(path), "size": size, "pointerSize": 135}
             siblings.append(entry | {"blobId": "0" * 40})
         return {
-            "id": REPOSITORY,
-            "modelId": REPOSITORY,
+            "id": self.repository,
+            "modelId": self.repository,
             "sha": self.commit(),
             "private": False,
             "tags": ["gguf"],
@@ -241,7 +244,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             code = "GatedRepo" if hub.gated else "RepoNotFound"
             return self._empty(403 if hub.gated else 401, {"X-Error-Code": code})
         if on == "api":
-            if not path.startswith(f"/api/models/{REPOSITORY}"):
+            if not path.startswith(f"/api/models/{hub.repository}"):
                 return self._empty(404, {"X-Error-Code": "RepoNotFound"})
             return self._json(hub.info())
         return self._file(path)

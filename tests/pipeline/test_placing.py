@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clover_gui.engine.protocol import BufferBytes
+from clover_gui.engine.protocol import BufferBytes, LoadSettings
 from clover_gui.errors import DoesNotFitError, EngineDied, ModelLoadFailed
+from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.dry_run import DryRunEnd, DryRunner
 from clover_gui.pipeline.measured import GPU_NOT_USED, MORE_THAN_PLANNED
 from clover_gui.pipeline.measurements import Measurements
@@ -24,7 +25,8 @@ from clover_gui.pipeline.placing import (
     ran_out_of_memory,
 )
 from clover_gui.planning.clover_shape import clover_shape
-from clover_gui.planning.plan import FitPlan, Wishes
+from clover_gui.planning.memory import Layout, gpu_need, ram_need
+from clover_gui.planning.plan import FitPlan, KvType, Need, Wishes
 from tests.pipeline.scripted import (
     CARD,
     GIB,
@@ -41,9 +43,8 @@ from tests.pipeline.scripted import (
 CLOVER = clover_shape()
 
 
-def buffers(plan: FitPlan, extra_compute: int = 0) -> tuple[BufferBytes, ...]:
+def buffers(gpu: Need, ram: Need, extra_compute: int = 0) -> tuple[BufferBytes, ...]:
     """What an engine would report that needs exactly what was planned, or a little more."""
-    gpu, ram = plan.gpu, plan.ram
     return (
         BufferBytes("CUDA0", "CUDA0", False, gpu.weights, gpu.kv + gpu.recurrent, gpu.compute + extra_compute),
         BufferBytes("CPU", "CPU", True, ram.weights, ram.kv + ram.recurrent, ram.compute),
@@ -51,18 +52,20 @@ def buffers(plan: FitPlan, extra_compute: int = 0) -> tuple[BufferBytes, ...]:
 
 
 class DryEngine:
-    """Answers dry runs with what a plan of ours says, plus something."""
+    """Answers a dry run with what the formula says, plus something."""
 
-    def __init__(self, extra: list[int], plan: list[FitPlan]) -> None:
+    def __init__(self, extra: list[int]) -> None:
         self.extra = extra
-        self.plan = plan
-        self.closed = 0
 
-    async def dry_run(self, settings: object) -> tuple[BufferBytes, ...]:
-        return buffers(self.plan[-1], self.extra.pop(0))
+    async def dry_run(self, settings: LoadSettings) -> tuple[BufferBytes, ...]:
+        layout = Layout(
+            settings.gpu_layers, settings.cpu_expert_layers, settings.context, KvType(settings.kv_type)
+        )
+        gpu, ram = gpu_need(CLOVER, layout), ram_need(CLOVER, layout)
+        return buffers(gpu, ram, self.extra.pop(0))
 
     async def close(self) -> None:
-        self.closed += 1
+        pass
 
 
 def test_a_plain_load_is_planned_loaded_and_measured() -> None:
@@ -160,51 +163,39 @@ def test_without_a_gpu_a_smaller_plan_uses_less_ram() -> None:
     assert events[0].plan.ram.buffers < planned.plan.ram.buffers
 
 
-def dry(tmp_path: Path, extra: list[int]) -> tuple[DryRunner, list[FitPlan], Path]:
-    plans: list[FitPlan] = []
+def dry(tmp_path: Path, extra: list[int]) -> tuple[DryRunner, ModelFile]:
     path = tmp_path / "model.gguf"
     path.write_bytes(b"x")
-    return DryRunner(lambda: DryEngine(extra, plans), small_file_bytes=0), plans, path
+    return DryRunner(lambda: DryEngine(extra), small_file_bytes=0), replace(CLOVER, path=path)
 
 
 def test_the_engines_own_figures_take_the_place_of_the_formula(tmp_path: Path) -> None:
-    runner, plans, path = dry(tmp_path, [3 * MIB])
-    here, model = machine(CARD), replace(CLOVER, path=path)
+    runner, model = dry(tmp_path, [3 * MIB])
+    here = machine(CARD)
     tools = services(here, ScriptedMemory(15 * GIB), runner)
-
-    async def scenario() -> None:
-        planned, _ = await placed(ScriptedEngine(), here, model, replace(tools, dry_runner=None))
-        plans.append(planned.plan)
-        first, events = await placed(ScriptedEngine(), here, model, tools)
-        checked = events[0]
-        assert isinstance(checked, PlanChecked)
-        assert checked.dry_run.end is DryRunEnd.DONE
-        assert checked.plan.checked == "engine"
-        assert checked.plan.gpu.compute == first.plan.gpu.compute + 3 * MIB
-        assert checked.plan.gpu.kv == first.plan.gpu.kv
-
-    asyncio.run(scenario())
+    first, events = asyncio.run(placed(ScriptedEngine(), here, model, tools))
+    checked = events[0]
+    assert isinstance(checked, PlanChecked)
+    assert checked.dry_run.end is DryRunEnd.DONE
+    assert checked.plan.checked == "engine"
+    assert checked.plan.gpu == replace(first.plan.gpu, compute=first.plan.gpu.compute + 3 * MIB)
+    assert checked.plan.ram == first.plan.ram
 
 
 def test_a_plan_that_does_not_fit_by_the_engines_figures_is_never_loaded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runner, plans, path = dry(tmp_path, [900 * MIB, 0])
-    here, model = machine(CARD), replace(CLOVER, path=path)
+    runner, model = dry(tmp_path, [900 * MIB, 900 * MIB])
+    here, engine = machine(CARD), ScriptedEngine()
     tools = services(here, ScriptedMemory(15 * GIB), runner)
-
-    async def scenario() -> None:
-        planned, _ = await placed(ScriptedEngine(), here, model, replace(tools, dry_runner=None))
-        plans.append(planned.plan)
-        engine = ScriptedEngine()
-        _, events = await placed(engine, here, model, tools)
-        again = events[0]
-        assert isinstance(again, Replanned)
-        assert again.reason == MORE_NEEDED
-        assert again.plan.cpu_expert_layers > planned.plan.cpu_expert_layers
-        assert engine.asked_for[0].cpu_expert_layers == again.plan.cpu_expert_layers
-
-    asyncio.run(scenario())
+    planned, events = asyncio.run(placed(engine, here, model, tools))
+    again, checked = events[0], events[1]
+    assert isinstance(again, Replanned)
+    assert again.reason == MORE_NEEDED
+    assert again.plan.cpu_expert_layers > planned.plan.cpu_expert_layers
+    assert isinstance(checked, PlanChecked)
+    assert checked.plan.gpu.total + checked.plan.reserve_bytes <= 15 * GIB
+    assert engine.asked_for[0].cpu_expert_layers == again.plan.cpu_expert_layers
     assert "computing of NVIDIA X" in caplog.text, "the disagreement is logged"
 
 
@@ -212,12 +203,11 @@ def test_the_drivers_share_is_learned_and_used_next_time(tmp_path: Path) -> None
     here, path = machine(CARD), tmp_path / "measurements.json"
 
     async def one(measurements: Measurements) -> tuple[FitPlan, Placed]:
-        memory = ScriptedMemory(15 * GIB)
+        memory = ScriptedMemory(15 * GIB, ours=None)
         planned, _ = await placed(
             ScriptedEngine(), here, CLOVER, services(here, memory, None, measurements)
         )
-        engine = ScriptedEngine(buffers=buffers(planned.plan))
-        memory = ScriptedMemory(15 * GIB, 15 * GIB, GIB, ours=None)
+        engine = ScriptedEngine(buffers=buffers(planned.plan.gpu, planned.plan.ram))
         taken = planned.plan.gpu.buffers + 600 * MIB
         memory.left = [15 * GIB, 15 * GIB, 15 * GIB - taken]
         _, events = await placed(engine, here, CLOVER, services(here, memory, None, measurements))
@@ -238,10 +228,10 @@ def test_far_more_than_planned_is_said() -> None:
     here = machine(CARD)
 
     async def scenario() -> Placed:
-        memory = ScriptedMemory(15 * GIB)
+        memory = ScriptedMemory(15 * GIB, ours=None)
         planned, _ = await placed(ScriptedEngine(), here, CLOVER, services(here, memory))
         memory.left = [15 * GIB, 15 * GIB, 15 * GIB - planned.plan.gpu.total - 800 * MIB]
-        engine = ScriptedEngine(buffers=buffers(planned.plan))
+        engine = ScriptedEngine(buffers=buffers(planned.plan.gpu, planned.plan.ram))
         _, events = await placed(engine, here, CLOVER, services(here, memory))
         assert isinstance(events[-1], Placed)
         return events[-1]

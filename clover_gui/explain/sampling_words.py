@@ -1,0 +1,169 @@
+"""The settings of how the next word is chosen, and how far an answer may go, in plain words.
+
+One entry for each field of ``Sampling`` and ``Limits`` that a person may change, with a range that makes
+sense; a settings panel is built from these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clover_gui.i18n import _
+
+
+@dataclass(frozen=True, slots=True)
+class SettingText:
+    """One setting. ``field`` is its name in ``Sampling`` or ``Limits``; low, high and step are for a control,
+    a yes-or-no setting has step 0. ``off`` says what the lowest value means where it switches something off.
+    """
+
+    field: str
+    title: str
+    explanation: str
+    low: float
+    high: float
+    step: float
+    off: str = ""
+
+
+def sampling_settings() -> tuple[SettingText, ...]:
+    """Fields of ``Sampling``, the most useful first."""
+    return (
+        SettingText(
+            "temperature",
+            _("Freedom"),
+            _(
+                "How freely words are chosen (temperature). Low values give the same sober answer again and"
+                " again, high ones surprising and at last senseless ones."
+            ),
+            0.0,
+            2.0,
+            0.05,
+            _("always the likeliest word"),
+        ),
+        SettingText(
+            "top_p",
+            _("Likely words only"),
+            _("Only the likeliest words that together reach this probability are considered (top p)."),
+            0.05,
+            1.0,
+            0.01,
+        ),
+        SettingText(
+            "top_k",
+            _("Number of words to choose from"),
+            _("Only so many of the likeliest words are considered (top k). Also makes the choice quick."),
+            0,
+            200,
+            1,
+            _("all"),
+        ),
+        SettingText(
+            "min_p",
+            _("Leave unlikely words out"),
+            _("Words less likely than this part of the likeliest one are left out (min p)."),
+            0.0,
+            0.5,
+            0.01,
+            _("none"),
+        ),
+        SettingText(
+            "presence_penalty",
+            _("Against repetition"),
+            _(
+                "Makes words that the answer has used already less likely (presence penalty). Helps against"
+                " loops; high values lead to odd words."
+            ),
+            0.0,
+            2.0,
+            0.1,
+            _("off"),
+        ),
+        SettingText(
+            "repeat_penalty",
+            _("Against repetition, by factor"),
+            _("As above, but by a factor (repeat penalty). Most models need none."),
+            1.0,
+            1.5,
+            0.01,
+            _("off"),
+        ),
+        SettingText(
+            "seed",
+            _("Seed"),
+            _(
+                "The same number with the same settings gives the same answer again. Empty: another each time."
+            ),
+            0,
+            2**31 - 1,
+            1,
+        ),
+        SettingText(
+            "json_only",
+            _("JSON only"),
+            _("The answer is one JSON object or list and nothing else, for use by programs."),
+            0,
+            1,
+            0,
+        ),
+    )
+
+
+def limit_settings() -> tuple[SettingText, ...]:
+    """Fields of ``Limits``."""
+    off = _("no limit")
+    return (
+        SettingText(
+            "thinking_tokens",
+            _("Thinking"),
+            _("After so many tokens the model is urged to end its thoughts, and soon made to."),
+            0,
+            32768,
+            256,
+            off,
+        ),
+        SettingText(
+            "answer_tokens",
+            _("Length of the answer"),
+            _("After so many tokens the model is urged to come to an end. Nothing is cut off."),
+            0,
+            65536,
+            256,
+            off,
+        ),
+        SettingText(
+            "answer_reserve",
+            _("Room for the answer"),
+            _("So many tokens of the context are kept free of thoughts."),
+            0,
+            8192,
+            128,
+            _("none"),
+        ),
+        SettingText(
+            "loop_tokens",
+            _("Stop repetition"),
+            _("An answer that only repeats itself for so many tokens is stopped."),
+            0,
+            2000,
+            50,
+            _("never"),
+        ),
+        SettingText(
+            "stop_strings",
+            _("Stop texts"),
+            _("The answer ends where one of these texts would come."),
+            0,
+            0,
+            0,
+        ),
+    )
+
+
+def preset_title(mode: str) -> str:
+    """The name of a set of values (see pipeline/sampling_defaults.py)."""
+    return {
+        "thinking": _("Thinking"),
+        "precise": _("Precise (for code and facts)"),
+        "direct": _("Without thinking"),
+    }.get(mode, _("Usual values"))

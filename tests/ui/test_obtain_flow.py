@@ -1,0 +1,130 @@
+"""One button from "not here" to "chatting": download, check, repair, load, ask, in the real window."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QRadioButton
+
+from clover_gui import i18n, settings
+from clover_gui.download.receipt import Standing, read_receipt, standing
+from clover_gui.paths import DataFolder
+from clover_gui.ui.application import Application
+from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.workspace import Workspace
+from tests.kit.diffuspace import DIFFUSPACE, make_form
+from tests.kit.fake_hub import FakeHub
+from tests.ui.test_window import until
+
+REPOSITORY = "Diffuspace/Clover-35B-A3B-Preview-GGUF"
+NAME = "Clover-35B-A3B-Preview-Q4_K_M.gguf"
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    folder = tmp_path / "served"
+    folder.mkdir()
+    make_form(folder / NAME, DIFFUSPACE)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with FakeHub(folder, repository=REPOSITORY) as server:
+        monkeypatch.setenv("HF_ENDPOINT", server.endpoint)
+        yield server
+
+
+def run(qapp: QApplication, data: DataFolder, script) -> None:
+    i18n.set_language("en")
+    data.root.mkdir(exist_ok=True)
+    settings.save(data.settings, settings.Settings(language="en"))
+
+    async def driver(window: MainWindow, workspace: Workspace) -> int:
+        await script(window, workspace)
+        return 0
+
+    assert Application(qapp, "", data).run(driver) == 0
+
+
+async def choose_clover(window: MainWindow, workspace: Workspace) -> None:
+    card = window.setup_page.model_card
+    await until(lambda: workspace.setup.can_start or window.setup_page.notice.isVisible(), "the page is filled")
+    button = next(b for b in card.findChildren(QRadioButton) if "Clover" in b.text())
+    button.click()
+
+
+def test_from_nothing_to_a_chat_with_one_button(qapp: QApplication, tmp_path: Path, hub: FakeHub) -> None:
+    data = DataFolder(tmp_path / "data")
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        page = window.setup_page
+        await until(lambda: workspace.setup.can_start, "the offer is shown")
+        shown = " ".join(page.plan_card.texts())
+        assert NAME in shown
+        assert "after a small repair" in shown
+        assert not (data.models / NAME).exists()
+        QTest.mouseClick(page.start_button, Qt.MouseButton.LeftButton)
+        await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
+        assert workspace.engine.loaded is not None
+        assert "repaired" in window.chat_page.notice.label.text()
+        path = data.models / NAME
+        receipt = read_receipt(path)
+        assert receipt is not None
+        assert receipt.sha256 == hub.sha256(hub.folder / NAME)
+        assert receipt.repair is not None
+        assert receipt.repair["target"] == "qwen35moe"
+        assert receipt.repair["speaks"] in ("passes", "fails", "degenerate")
+        assert standing(path) is Standing.VERIFIED
+
+    run(qapp, data, script)
+
+
+def test_a_download_can_be_paused_stopped_and_gone_on_with(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub
+) -> None:
+    data = DataFolder(tmp_path / "data")
+    hub.rate = 300_000
+
+    async def stops(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        page = window.setup_page
+        await until(lambda: workspace.setup.can_start, "the offer is shown")
+        page.start_button.click()
+        await until(lambda: page.pause_button.isVisible() and "per second" in page.progress_label.text(), "it runs")
+        page.pause_button.click()
+        await until(lambda: "Paused" in page.progress_label.text(), "it pauses")
+        assert page.pause_button.text() == "Continue"
+        page.cancel_button.click()
+        await until(lambda: not page.cancel_button.isVisible(), "it stops")
+
+    async def goes_on(window: MainWindow, workspace: Workspace) -> None:
+        hub.rate = 0
+        await choose_clover(window, workspace)
+        await until(lambda: workspace.setup.can_start, "the offer is shown")
+        assert "here already" in " ".join(window.setup_page.plan_card.texts())
+        window.setup_page.start_button.click()
+        await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
+
+    run(qapp, data, stops)
+    run(qapp, data, goes_on)
+    ranges = [asked.range for asked in hub.file_requests() if asked.range]
+    assert any(asked != "bytes=0-" for asked in ranges)
+
+
+def test_a_hub_that_cannot_be_reached_is_said_and_the_page_lives(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub
+) -> None:
+    hub.order("status", value=503, on="api", times=50)
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        await until(lambda: window.setup_page.notice.isVisible(), "the reason is shown")
+        assert len(window.setup_page.notice.label.text()) > 20
+        assert not workspace.setup.can_start
+        await asyncio.sleep(0)
+
+    run(qapp, DataFolder(tmp_path / "data"), script)
