@@ -29,8 +29,8 @@ from clover_gui.patching.check import MAX_TOKENS, QUESTION, SpeechCheck, judge
 from clover_gui.patching.diagnosis import diagnose
 from clover_gui.patching.findings import FAMILY, Diagnosis, Verdict
 from clover_gui.patching.ownership import foreign_owner
-from clover_gui.patching.recovery import recover
-from clover_gui.patching.repair import Repaired, repair, repaired_copy
+from clover_gui.patching.recovery import recover, state_of
+from clover_gui.patching.repair import Repaired, repair, repaired_copy, undo
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,30 @@ async def make_runnable(
         await asyncio.wait([task])
         with contextlib.suppress(asyncio.CancelledError):
             task.exception()
+
+
+async def was_repaired(path: Path) -> bool:
+    """Whether the original form of this file can be brought back."""
+    return await asyncio.to_thread(state_of, path) is not None
+
+
+async def undo_repair(engine: Engine, path: Path) -> None:
+    """Bring back the file bit by bit as it was published; the engine is unloaded first.
+
+    Raises:
+        RepairError: it cannot be brought back now; the file is as it was.
+    """
+    if engine.loaded is not None:
+        await engine.unload()
+
+    def work() -> None:
+        undo(path)
+        receipt = read_receipt(path)
+        if receipt is not None:
+            with contextlib.suppress(OSError):
+                write_receipt(path, replace(receipt, repair=None).with_stamp(path))
+
+    await asyncio.to_thread(work)
 
 
 async def ask_whether_it_speaks(engine: Engine) -> SpeechCheck:

@@ -128,3 +128,30 @@ def test_a_hub_that_cannot_be_reached_is_said_and_the_page_lives(
         await asyncio.sleep(0)
 
     run(qapp, DataFolder(tmp_path / "data"), script)
+
+
+def test_a_file_of_ones_own_is_repaired_at_the_start_and_can_be_brought_back(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub
+) -> None:
+    own = tmp_path / "own.gguf"
+    make_form(own, DIFFUSPACE)
+    original = own.read_bytes()
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        page = window.setup_page
+        await until(lambda: workspace.setup.can_start or page.notice.isVisible(), "the page is filled")
+        workspace.open_file(own)
+        await until(lambda: workspace.setup.can_start and workspace.setup.path == own, "it is planned")
+        assert any("does not run" in text for text in page.plan_card.texts())
+        assert own.read_bytes() == original
+        page.start_button.click()
+        await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
+        assert own.read_bytes() != original
+        window.chat_page.model_requested.emit()
+        await until(lambda: page.plan_card.undo_button.isVisible(), "the way back is offered")
+        page.plan_card.undo_button.click()
+        await until(lambda: own.read_bytes() == original, "the original is back")
+        await until(lambda: workspace.setup.can_start, "it can be started again")
+        assert not page.plan_card.undo_button.isVisible()
+
+    run(qapp, DataFolder(tmp_path / "data"), script)

@@ -11,9 +11,11 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
+    QFileDialog,
     QFormLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSpinBox,
     QVBoxLayout,
@@ -76,6 +78,12 @@ class SettingsDialog(QDialog):
         form.addRow(_("Context"), self.context)
         form.addRow(_("Context memory"), self.kv_type)
         form.addRow(_("Graphics memory to keep free"), self.reserve)
+        self.models_folder = _line(settings.models_folder, _("the usual folder"), _("Folder for models"))
+        self.hub_endpoint = _line(settings.hub_endpoint, _("the usual hub"), _("Address to download from"))
+        self.proxy = _line(settings.proxy, _("the system's"), _("Proxy"))
+        form.addRow(_("Folder for models"), self._with_chooser())
+        form.addRow(_("Address to download from"), self.hub_endpoint)
+        form.addRow(_("Proxy"), self.proxy)
         note = QLabel(_("Context and memory take effect the next time a model is loaded."))
         note.setObjectName("note")
         note.setWordWrap(True)
@@ -90,6 +98,22 @@ class SettingsDialog(QDialog):
         layout.addLayout(_folder_row(data_folder))
         layout.addWidget(buttons)
 
+    def _with_chooser(self) -> QHBoxLayout:
+        button = QPushButton(_("Choose…"))
+        button.clicked.connect(self._choose_folder)
+        row = QHBoxLayout()
+        row.addWidget(self.models_folder, 1)
+        row.addWidget(button)
+        return row
+
+    def _choose_folder(self) -> None:
+        dialog = QFileDialog(self, _("Folder for models"))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(self.models_folder.setText)
+        dialog.open()
+
     def _accept(self) -> None:
         self.saved.emit(
             dataclasses.replace(
@@ -99,6 +123,9 @@ class SettingsDialog(QDialog):
                 context=self.context.currentData(),
                 kv_type=self.kv_type.currentData(),
                 reserve_mb=self.reserve.value(),
+                models_folder=self.models_folder.text().strip(),
+                hub_endpoint=self.hub_endpoint.text().strip(),
+                proxy=self.proxy.text().strip(),
             )
         )
         self.accept()
@@ -113,6 +140,13 @@ def _choice(choices: tuple[tuple[str | int, str], ...], current: str | int, name
     box.setCurrentIndex(box.findData(current))
     box.setAccessibleName(name)
     return box
+
+
+def _line(text: str, placeholder: str, name: str) -> QLineEdit:
+    field = QLineEdit(text)
+    field.setPlaceholderText(placeholder)
+    field.setAccessibleName(name)
+    return field
 
 
 def _folder_row(folder: Path) -> QHBoxLayout:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from clover_gui.i18n import _, size
 from clover_gui.planning.plan import FitPlan, Need
@@ -13,7 +14,9 @@ from clover_gui.ui.theme import Theme
 
 
 class PlanCard(Card):
-    """Rows of facts, one bar for each memory, and a legend of the parts."""
+    """Rows of facts, one bar for each memory, a legend, and the way back from a repair."""
+
+    undo_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
@@ -38,6 +41,14 @@ class PlanCard(Card):
         self._legend = QHBoxLayout()
         self._legend_labels: list[QLabel] = []
         self.body.addLayout(self._legend)
+        self.undo_button = QPushButton()
+        self.undo_button.setProperty("kind", "quiet")
+        self.undo_button.clicked.connect(self.undo_requested)
+        self.undo_button.hide()
+        last = QHBoxLayout()
+        last.addWidget(self.undo_button)
+        last.addStretch(1)
+        self.body.addLayout(last)
         theme.changed.connect(self._draw)
         self.retranslate()
 
@@ -49,6 +60,8 @@ class PlanCard(Card):
     def retranslate(self) -> None:
         """Write the card's own texts again."""
         self.title_label.setText(_("How it fits"))
+        self.undo_button.setText(_("Undo the repair"))
+        self.undo_button.setToolTip(_("Bring back the file bit by bit as it was published"))
         self._draw()
 
     def _draw(self) -> None:

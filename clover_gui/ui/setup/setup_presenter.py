@@ -60,6 +60,7 @@ from clover_gui.pipeline.prepare import (
     look_around,
     prepare,
 )
+from clover_gui.pipeline.repairing import undo_repair, was_repaired
 from clover_gui.planning.plan import Wishes
 from clover_gui.ui.setup.choices import FETCH, model_choices
 from clover_gui.ui.setup.setup_page import SetupPage
@@ -119,6 +120,7 @@ class SetupPresenter(QObject):
         page.start_requested.connect(self.start)
         page.cancel_requested.connect(self.cancel)
         page.pause_requested.connect(self._pause)
+        page.plan_card.undo_requested.connect(self._undo_wished)
         page.look_again_requested.connect(self.look_again)
         page.set_busy(False, can_start=False)
 
@@ -251,7 +253,18 @@ class SetupPresenter(QObject):
                         return
 
         await self._with_engine(plan)
+        self._page.plan_card.undo_button.setVisible(await was_repaired(path))
         self._can_start = True
+
+    def _undo_wished(self) -> None:
+        path = self._path
+        if path is not None:
+            self._run(lambda: self._undo(path), busy=True)
+
+    async def _undo(self, path: Path) -> None:
+        self._progress(_("Bringing back the original file…"), None)
+        await undo_repair(self._engine, path)
+        await self._plan(path)
 
     async def _load(self, path: Path) -> None:
         async def load() -> None:
@@ -347,6 +360,7 @@ class SetupPresenter(QObject):
         self._page.plan_card.show_plan(None)
         self._page.plan_card.show_rows(())
         self._page.plan_card.show_notes(())
+        self._page.plan_card.undo_button.hide()
 
     def _show(self, stage: StageEvent) -> None:
         match stage:
