@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from clover_gui.download.progress import Note, Phase, Status
 from clover_gui.explain.explanation import explain
-from clover_gui.i18n import _, duration, number, size
+from clover_gui.i18n import _, duration, file_size, number
 
 
 def status_text(status: Status) -> str:
     """The line below the bar: what is going on, how far, how fast, how long still."""
-    amount = _("{done} of {total}").format(done=size(status.done_bytes), total=size(status.total_bytes))
+    amount = _("{done} of {total}").format(done=file_size(status.done_bytes), total=file_size(status.total_bytes))
     match status.phase:
         case Phase.WAITING:
             return _("Asking the server")
@@ -21,20 +21,20 @@ def status_text(status: Status) -> str:
             return _("Checking the file: {amount}").format(amount=amount)
         case Phase.MENDING:
             return _("Wrong bytes: fetching parts again to compare, {amount}").format(
-                amount=size(status.done_bytes)
+                amount=file_size(status.done_bytes)
             )
         case Phase.PAUSED:
             return _("Paused at {amount}").format(amount=amount)
         case Phase.NO_SPACE:
             return _("The disk is full: {missing} must become free; then it goes on by itself").format(
-                missing=size(status.missing_bytes)
+                missing=file_size(status.missing_bytes)
             )
         case Phase.RETRYING:
             reason = explain(status.error).sentence if status.error else ""
             again = _("Next try in {time}.").format(time=duration(status.wait_s))
             return f"{reason} {again}".strip()
         case Phase.DONE:
-            return _("Complete and checked: {total}").format(total=size(status.total_bytes))
+            return _("Complete and checked: {total}").format(total=file_size(status.total_bytes))
         case Phase.STOPPED:
             return _("Stopped at {amount}").format(amount=amount)
         case Phase.FAILED:
@@ -60,7 +60,7 @@ def _with_speed(amount: str, status: Status) -> str:
     if status.total_bytes:
         parts.insert(0, _("{percent} %").format(percent=number(int(status.fraction * 100))))
     if status.bytes_per_second > 0:
-        parts.append(_("{speed} per second").format(speed=size(status.bytes_per_second)))
+        parts.append(_("{speed} per second").format(speed=file_size(status.bytes_per_second)))
     if status.seconds_left is not None and status.done_bytes < status.total_bytes:
         parts.append(_("{time} left").format(time=duration(status.seconds_left)))
     return ", ".join(parts)

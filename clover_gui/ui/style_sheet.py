@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from string import Template
 
+from clover_gui import resources
 from clover_gui.ui.colors import Colors
 
 _SHEET = Template(
@@ -56,6 +57,9 @@ QLineEdit, QPlainTextEdit[kind="field"], QSpinBox, QDoubleSpinBox, QComboBox {
 QLineEdit:focus, QPlainTextEdit[kind="field"]:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {
     border: 2px solid $focus; padding: ${em4_less}px ${em5_less}px; }
 
+QComboBox::drop-down { border: 0; width: ${em10}px; }
+QComboBox::down-arrow { image: url("$combo_arrow"); width: ${em8}px; height: ${em8}px; }
+
 QFrame[kind="card"] { background: $background; border: 1px solid $border; border-radius: ${em5}px; }
 QLabel[kind="muted"] { color: $muted; }
 QLabel[kind="warning"] { color: $warning; }
@@ -86,5 +90,7 @@ def style_sheet(colors: Colors, em: float, title_points: float = 15.0) -> str:
         values[f"em{tenths}"] = str(pixels)
         # A focus ring is one pixel wider than the border it replaces; the padding gives way.
         values[f"em{tenths}_less"] = str(max(0, pixels - 1))
+    # A grey that is seen on light and dark: a sheet can only name a file.
+    values["combo_arrow"] = resources.path("icons/combo-arrow.svg").as_posix()
     values["title"] = f"{title_points:g}"
     return _SHEET.substitute(values)

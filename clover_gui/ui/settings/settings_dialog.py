@@ -68,6 +68,7 @@ class SettingsDialog(QDialog):
         )
         self.reserve = QSpinBox()
         self.reserve.setRange(0, 65536)
+        self.reserve.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
         self.reserve.setSingleStep(256)
         self.reserve.setSuffix(" MB")
         self.reserve.setValue(settings.reserve_mb)

@@ -99,6 +99,7 @@ class SetupPage(QWidget):
         self.progress_label = text_label(name="progressText")
         self.progress_bar = QProgressBar()
         self.progress_bar.setTextVisible(False)
+        self.progress_bar.setFixedHeight(max(4, self.fontMetrics().height() // 2))
         self.cancel_button = QPushButton()
         self.cancel_button.clicked.connect(self.cancel_requested)
         self.pause_button = QPushButton()
@@ -144,11 +145,15 @@ class SetupPage(QWidget):
         self.pause_button.setVisible(shown)
         self.pause_button.setText(_("Continue") if paused else _("Pause"))
 
-    def set_busy(self, busy: bool, *, can_start: bool) -> None:
-        """While busy the button cancels; otherwise it starts (if there is something to start)."""
+    def set_busy(self, busy: bool, *, can_start: bool, start_text: str = "") -> None:
+        """While busy the button cancels; otherwise it starts (if there is something to start).
+
+        ``start_text`` says what starting means, where it is more than loading.
+        """
         self.cancel_button.setVisible(busy)
         self.start_button.setVisible(not busy)
         self.start_button.setEnabled(can_start)
+        self.start_button.setText(start_text or _("Start chatting"))
         if can_start and self.focusWidget() in (None, self.look_again_button, self.cancel_button):
             self.start_button.setFocus()  # the one obvious next step
         self.model_card.setEnabled(not busy)

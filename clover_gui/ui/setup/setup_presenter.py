@@ -35,7 +35,7 @@ from clover_gui.explain import (
 )
 from clover_gui.explain.download_words import download_note_text, status_text
 from clover_gui.hardware.machine import Machine
-from clover_gui.i18n import _, number, size
+from clover_gui.i18n import _, file_size, number, size
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
@@ -188,6 +188,12 @@ class SetupPresenter(QObject):
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
 
+    def _start_text(self) -> str:
+        """What the button does, where it is more than loading a file."""
+        if self._offer is None:
+            return ""
+        return _("Download {size} and start").format(size=file_size(self._offer.source.size_bytes))
+
     def _models_folder(self) -> Path:
         return self._manager().folder
 
@@ -217,7 +223,7 @@ class SetupPresenter(QObject):
                 self._page.set_busy(False, can_start=self._path is not None)
                 raise
             self._page.show_progress("", hidden=True)
-            self._page.set_busy(False, can_start=self._can_start)
+            self._page.set_busy(False, can_start=self._can_start, start_text=self._start_text())
             self.settled.emit()
 
         self._work = self._tasks.start(run(), "set-up")
