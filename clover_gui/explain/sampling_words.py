@@ -91,9 +91,7 @@ def sampling_settings() -> tuple[SettingText, ...]:
         SettingText(
             "seed",
             _("Seed"),
-            _(
-                "The same number with the same settings gives the same answer again. Empty: another each time."
-            ),
+            _("The same number and settings give the same answer again. Empty: another one each time."),
             0,
             2**31 - 1,
             1,

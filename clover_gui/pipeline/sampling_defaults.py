@@ -44,7 +44,7 @@ def default_sampling(
 def preset_for(
     catalog: Catalog, model: ModelFile, *, thinking: bool, precise: bool = False
 ) -> SamplingPreset:
-    """The catalogue's values for a mode, with their source. A model without a precise preset keeps its own."""
+    """The catalogue's values for a mode, with their source. Without a precise preset the usual ones."""
     entry = catalog.entry_for(model.path, model.name, model.architecture)
     if thinking and precise and entry is not None and PRECISE in entry.presets:
         return entry.presets[PRECISE]

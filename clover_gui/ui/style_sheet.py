@@ -51,10 +51,10 @@ QPushButton[kind="pill"] { background: $raised; border: 1px solid $border; borde
 QPushButton[kind="pill"]:hover { background: $border; }
 QPushButton[kind="pill"]:focus { border: 2px solid $focus; padding: ${em4_less}px ${em9_less}px; }
 
-QLineEdit, QPlainTextEdit[kind="field"], QSpinBox, QDoubleSpinBox, QComboBox {
-    background: $background; border: 1px solid $border; border-radius: ${em4}px; padding: ${em4}px ${em5}px;
-    selection-background-color: $selection; selection-color: $text; }
-QLineEdit:focus, QPlainTextEdit[kind="field"]:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus {
+QLineEdit, QPlainTextEdit[kind="field"], QComboBox {
+    background: $background; color: $text; border: 1px solid $border; border-radius: ${em4}px;
+    padding: ${em4}px ${em5}px; selection-background-color: $selection; selection-color: $text; }
+QLineEdit:focus, QPlainTextEdit[kind="field"]:focus, QComboBox:focus {
     border: 2px solid $focus; padding: ${em4_less}px ${em5_less}px; }
 
 QComboBox::drop-down { border: 0; width: ${em10}px; }

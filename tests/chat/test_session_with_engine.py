@@ -10,14 +10,22 @@ from pathlib import Path
 import pytest
 
 from clover_gui.chat.async_store import AsyncChatStore
-from clover_gui.chat.events import AnswerEnded, AnswerText, ChatEvent, ReadingPrompt, ThinkingText
+from clover_gui.chat.events import (
+    AnswerEnded,
+    AnswerText,
+    ChatEvent,
+    RateSample,
+    ReadingPrompt,
+    ThinkingEnded,
+    ThinkingText,
+)
 from clover_gui.chat.message import MessageState
 from clover_gui.chat.session import ChatSession
 from clover_gui.engine.client import EngineClient
-from clover_gui.engine.protocol import LoadSettings, Sampling
+from clover_gui.engine.protocol import Limits, LoadSettings, Sampling
 from clover_gui.errors import ContextFull, EngineDied, ModelNotLoaded
 from tests.engine.kit import GREEDY, with_client
-from tests.kit.scripts import ANSWER_TEXT, THOUGHT_TEXT
+from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, ONE_LETTER, THOUGHT_TEXT
 
 Scenario = Callable[[EngineClient, AsyncChatStore, ChatSession], Awaitable[None]]
 
@@ -57,6 +65,52 @@ def test_thoughts_and_answer_are_split_exactly(scripted_gguf: Path) -> None:
         assert end.message.stats.tokens_reused > 0
 
     run(scripted_gguf, scenario)
+
+
+def test_a_thinking_budget_is_seen_and_kept(make_scripted_gguf: Callable[..., Path]) -> None:
+    path = make_scripted_gguf("long-thought", script=LONG_THOUGHT)
+
+    async def scenario(_client: EngineClient, _store: AsyncChatStore, session: ChatSession) -> None:
+        limits = Limits(thinking_tokens=200, thinking_grace=50)
+        events = [event async for event in session.send("Hi", thinking=True, sampling=GREEDY, limits=limits)]
+        samples = [event for event in events if isinstance(event, RateSample)]
+        assert {sample.thinking_budget for sample in samples} == {200}
+        assert 200 < samples[-1].thinking_tokens <= 254
+        (closed,) = [event for event in events if isinstance(event, ThinkingEnded)]
+        assert (closed.closed, closed.tokens) == ("budget", samples[-1].thinking_tokens)
+        end = events[-1]
+        assert isinstance(end, AnswerEnded)
+        assert end.message.text == ANSWER_TEXT
+        assert end.message.thinking.startswith("thought0 thought1 ")
+        assert end.message.state is MessageState.COMPLETE
+        assert end.message.stats is not None
+        assert end.message.stats.thinking_closed == "budget"
+        assert end.message.stats.thinking_tokens == closed.tokens
+
+    run(path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("broken", "state", "text"),
+    [(False, MessageState.LOOPED, "!!!"), (True, MessageState.BROKEN, "")],
+    ids=["one letter", "no numbers"],
+)
+def test_degenerate_output_is_stopped_and_named(
+    make_scripted_gguf: Callable[..., Path], broken: bool, state: MessageState, text: str
+) -> None:
+    path = make_scripted_gguf(f"degenerate-{broken}", script=ONE_LETTER, broken=broken)
+
+    async def scenario(_client: EngineClient, store: AsyncChatStore, session: ChatSession) -> None:
+        for _again in range(2):
+            end = await answer(session, "Hi", thinking=False)
+            assert end.message.state is state
+            assert end.message.text.startswith(text)
+            assert end.empty == broken
+            assert end.message.stats is not None
+            assert end.message.stats.cause == "file"
+            assert (await store.messages(session.chat.id))[-1] == end.message
+
+    run(path, scenario)
 
 
 def test_stop_while_it_writes(scripted_endless_gguf: Path) -> None:

@@ -288,3 +288,49 @@ def test_two_processes_can_share_the_file(store: ChatStore, tmp_path: Path) -> N
     other.add_user_message(chat.id, "from the other")
     assert store.messages(chat.id)[0].text == "from the other"
     other.close()
+
+
+def test_a_file_of_the_first_version_is_brought_up(tmp_path: Path) -> None:
+    path = tmp_path / "chats.sqlite3"
+    old = sqlite3.connect(path)
+    old.executescript(f"BEGIN;{MIGRATIONS[0]}PRAGMA user_version = 1;COMMIT;")
+    old.execute("INSERT INTO chats (title, created, updated, leaf_id) VALUES ('Old', 1, 2, 2)")
+    old.execute(
+        "INSERT INTO messages (chat_id, role, text, state, created) VALUES (1, 'user', 'q', 'complete', 1)"
+    )
+    old.execute(
+        "INSERT INTO messages (chat_id, parent_id, role, text, state, stats, created)"
+        " VALUES (1, 1, 'assistant', 'a', 'complete', '{\"tokens_written\": 4, \"later\": 1}', 2)"
+    )
+    old.commit()
+    old.close()
+
+    store = ChatStore(path)
+    assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+    chat = store.list_chats()[0]
+    assert (chat.title, chat.system_prompt) == ("Old", "")
+    question, answer = store.messages(chat.id)
+    assert (question.text, question.begins_context) == ("q", False)
+    assert answer.stats == AnswerStats(tokens_written=4)
+    assert store.set_system_prompt(chat.id, "Be kind. \ud83d").system_prompt == "Be kind. \ufffd"
+    assert store.begin_context(question.id).begins_context
+    store.close()
+    again = ChatStore(path)
+    assert again.chat(chat.id).system_prompt == "Be kind. \ufffd"
+    assert again.messages(chat.id)[0].begins_context
+    again.close()
+
+
+def test_another_version_of_a_question(store: ChatStore) -> None:
+    chat = store.create_chat(system_prompt="s")
+    first = store.add_user_message(chat.id, "first")
+    answer = store.begin_answer(chat.id, first.id)
+    second = store.add_user_message(chat.id, "second")
+    revised = store.revise_user_message(second.id, "other")
+    assert revised.parent_id == answer.id
+    assert [m.text for m in store.messages(chat.id)] == ["first", "", "other"]
+    root = store.revise_user_message(first.id, "begin otherwise")
+    assert root.parent_id is None
+    assert [m.text for m in store.messages(chat.id)] == ["begin otherwise"]
+    with pytest.raises(ChatStoreError):
+        store.revise_user_message(999, "x")

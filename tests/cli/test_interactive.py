@@ -68,6 +68,34 @@ def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(start: Start, scripted_end
     assert "Traceback" not in terminal.seen
 
 
+def test_a_chat_that_does_not_fit_asks(start: Start, scripted_gguf: Path) -> None:
+    terminal = start(scripted_gguf, "--no-think", "--context", "512", "--system", "Be kind.")
+    terminal.wait_for("> ")
+    filling = "123 " * 40
+    for turn in range(2):
+        terminal.type(f"{turn} {filling}\n")
+        terminal.wait_for(ANSWER_TEXT)
+        terminal.wait_for("> ")
+    terminal.type(f"newest {filling}\n")
+    terminal.wait_for("does not fit")
+    terminal.wait_for("- 0 123")
+    terminal.wait_for("cancel")
+    terminal.wait_for("> ")
+    terminal.type("c\n")
+    terminal.wait_for("Not sent")
+    terminal.wait_for("> ")
+    terminal.type(f"newest {filling}\n")
+    terminal.wait_for("cancel")
+    terminal.type("d\n")
+    terminal.wait_for("not sent to the model any more")
+    terminal.wait_for(ANSWER_TEXT)
+    terminal.wait_for("> ")
+    terminal.type("/system\n")
+    terminal.wait_for("told nothing more")
+    terminal.type("/quit\n")
+    assert terminal.wait() == ExitCode.OK
+
+
 def test_ctrl_c_at_the_prompt_ends_it_the_second_time(start: Start, scripted_gguf: Path) -> None:
     terminal = start(scripted_gguf)
     terminal.wait_for("> ")

@@ -20,7 +20,7 @@ from tests.planning.shapes import GIB, MIB, card, clover, dense_8b, machine, tie
 CLOVER = clover()
 MODELS = (CLOVER, dense_8b(), tied_small())
 CONTEXTS = (4096, 8192, 32768, 131072)
-law = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=150, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

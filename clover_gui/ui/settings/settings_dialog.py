@@ -17,15 +17,16 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
-from clover_gui.i18n import _, number
+from clover_gui.i18n import _, number, size
 from clover_gui.settings import Settings
 
 CONTEXT_CHOICES = (0, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
+
+RESERVE_CHOICES_MB = (0, 256, 512, 1024, 1536, 2048, 4096)
 
 
 class SettingsDialog(QDialog):
@@ -66,13 +67,11 @@ class SettingsDialog(QDialog):
             settings.kv_type,
             _("Context memory"),
         )
-        self.reserve = QSpinBox()
-        self.reserve.setRange(0, 65536)
-        self.reserve.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.reserve.setSingleStep(256)
-        self.reserve.setSuffix(" MB")
-        self.reserve.setValue(settings.reserve_mb)
-        self.reserve.setAccessibleName(_("Graphics memory to keep free"))
+        self.reserve = _choice(
+            tuple((mb, size(mb << 20)) for mb in RESERVE_CHOICES_MB),
+            settings.reserve_mb,
+            _("Graphics memory to keep free"),
+        )
         form = QFormLayout()
         form.addRow(_("Language"), self.language)
         form.addRow(_("Appearance"), self.theme)
@@ -123,7 +122,7 @@ class SettingsDialog(QDialog):
                 theme=self.theme.currentData(),
                 context=self.context.currentData(),
                 kv_type=self.kv_type.currentData(),
-                reserve_mb=self.reserve.value(),
+                reserve_mb=self.reserve.currentData(),
                 models_folder=self.models_folder.text().strip(),
                 hub_endpoint=self.hub_endpoint.text().strip(),
                 proxy=self.proxy.text().strip(),
