@@ -67,7 +67,7 @@ def data_folder(override: str | os.PathLike[str] | None = None) -> DataFolder:
     """The data folder: ``override`` (from --data-dir), else CLOVER_DATA_DIR, else the usual place."""
     chosen = override or os.environ.get("CLOVER_DATA_DIR")
     root = Path(chosen).expanduser() if chosen else default_data_folder()
-    return DataFolder(Path(os.path.abspath(root)))
+    return DataFolder(root.absolute())
 
 
 def cache_folder() -> Path:

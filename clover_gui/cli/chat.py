@@ -19,6 +19,7 @@ from clover_gui.explain import explain
 from clover_gui.explain.answers import overflow_text
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
+from clover_gui.pipeline.prepare import Services
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
     """
     model_path = resolve_model(options.model, data.models)
     with asyncio.Runner() as runner:
-        chat = TerminalChat(options, screen)
+        chat = TerminalChat(options, screen, Services.for_folder(data.root))
         try:
             runner.run(chat.open(model_path, data.models))
             if options.prompt:

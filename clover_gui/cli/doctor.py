@@ -10,11 +10,11 @@ import json
 from typing import Any
 
 from clover_gui import __version__
-from clover_gui.exit_codes import ExitCode
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineError
+from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import (
     advice_text,
     describe_disk,

@@ -18,6 +18,7 @@ from clover_gui.i18n import _
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
 
+
 @dataclass(frozen=True, slots=True)
 class _Command:
     name: str

@@ -21,9 +21,25 @@ from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import Limits, Sampling
 from clover_gui.errors import ModelNotLoaded
 from clover_gui.exit_codes import ExitCode
-from clover_gui.explain import describe_model, describe_plan, warning_text
+from clover_gui.explain import (
+    describe_measure,
+    describe_model,
+    describe_plan,
+    dry_run_text,
+    replan_text,
+    warning_text,
+)
 from clover_gui.i18n import _, duration, number
-from clover_gui.pipeline.prepare import Loading, ModelRead, Planned, ReadyToChat, prepare
+from clover_gui.pipeline.prepare import (
+    Loading,
+    ModelRead,
+    PlanChecked,
+    Planned,
+    ReadyToChat,
+    Replanned,
+    Services,
+    prepare,
+)
 from clover_gui.pipeline.sampling_defaults import default_sampling
 from clover_gui.planning.plan import Wishes
 
@@ -40,9 +56,11 @@ class _Ready:
 class TerminalChat:
     """One engine, one chat in memory, and the options of the command line."""
 
-    def __init__(self, options: argparse.Namespace, screen: Screen) -> None:
+    def __init__(self, options: argparse.Namespace, screen: Screen, services: Services) -> None:
+        """``services`` hold what was measured on this machine before."""
         self._options = options
         self._screen = screen
+        self._services = services
         self._engine = EngineClient()
         self._catalog = load_catalog()
         self._ready: _Ready | None = None
@@ -52,7 +70,7 @@ class TerminalChat:
     async def open(self, model_path: Path, disk_path: Path) -> None:
         """Prepare everything; tells on the error stream how it goes."""
         wishes = Wishes(context=self._options.context)
-        stages = prepare(self._engine, model_path, disk_path, wishes)
+        stages = prepare(self._engine, model_path, disk_path, wishes, self._services)
         async with contextlib.aclosing(stages):
             async for stage in stages:
                 if isinstance(stage, ModelRead):
@@ -61,6 +79,12 @@ class TerminalChat:
                     self._screen.note(describe_plan(stage.plan)[0])
                     for word in stage.plan.warnings:
                         self._screen.note(warning_text(word))
+                elif isinstance(stage, PlanChecked):
+                    if text := dry_run_text(stage.dry_run.end.value):
+                        self._screen.note(text)
+                elif isinstance(stage, Replanned):
+                    self._screen.note(replan_text(stage.reason))
+                    self._screen.note(describe_plan(stage.plan)[0])
                 elif isinstance(stage, Loading):
                     self._screen.progress(_loading_text(stage))
                 elif isinstance(stage, ReadyToChat):
@@ -77,6 +101,13 @@ class TerminalChat:
                 time=duration(loaded.seconds), count=number(loaded.context)
             )
         )
+        if event.measured is not None:
+            for device in event.measured.devices:
+                self._screen.note(
+                    describe_measure(device.name, device.planned_bytes, device.measured_bytes)
+                )
+            for word in event.measured.warnings:
+                self._screen.note(warning_text(word))
         if not self.thinking and not loaded.can_switch_thinking:
             self._screen.note(_("The template of this model has no switch for thinking."))
         if loaded.template == "plain":
@@ -126,6 +157,8 @@ class TerminalChat:
             async with contextlib.aclosing(events):
                 try:
                     async for event in events:
+                        if isinstance(event, AnswerEnded):
+                            self._learn_speed(event)
                         if not self._options.json:
                             printer.show(event)
                         elif isinstance(event, AnswerEnded):
@@ -135,6 +168,12 @@ class TerminalChat:
                     printer.close()
                     raise
             return interrupts() > 0
+
+    def _learn_speed(self, ended: AnswerEnded) -> None:
+        stats, event = ended.message.stats, self._loaded().event
+        if stats is not None:
+            known = self._services.measurements
+            known.learn_speed(event.model, event.plan, stats.tokens_written, stats.write_seconds)
 
     def _thinking_wish(self) -> bool | None:
         return self.thinking if self._loaded().event.loaded.can_switch_thinking else None
@@ -169,6 +208,7 @@ class TerminalChat:
 
     async def close(self) -> None:
         self._screen.clear_progress()
+        self._services.measurements.save()
         await self._engine.close()
         if self._ready is not None:
             await self._ready.store.close()

@@ -9,7 +9,9 @@ from clover_gui.i18n import _, duration, file_size, number
 
 def status_text(status: Status) -> str:
     """The line below the bar: what is going on, how far, how fast, how long still."""
-    amount = _("{done} of {total}").format(done=file_size(status.done_bytes), total=file_size(status.total_bytes))
+    amount = _("{done} of {total}").format(
+        done=file_size(status.done_bytes), total=file_size(status.total_bytes)
+    )
     match status.phase:
         case Phase.WAITING:
             return _("Asking the server")

@@ -43,7 +43,7 @@ def test_the_list_is_complete() -> None:
         assert model.repository.count("/") == 1
         assert model.file_pattern.endswith(".gguf")
         assert model.size_bytes > 0
-        assert model.presets.keys() <= {"thinking", "direct"}
+        assert model.presets.keys() <= {"thinking", "precise", "direct"}
         assert ("thinking" in model.presets) == model.knows_thinking
         assert all(preset.source for preset in model.presets.values())
         assert all(figure.source for figure in model.figures)

@@ -159,3 +159,22 @@ def test_apple_limit_set_by_hand() -> None:
     gpu = apple_gpu(lambda key: 8192 if key == "iogpu.wired_limit_mb" else None, "arm64", MEMORY)
     assert gpu is not None
     assert gpu.vram_total_bytes == 8 * GIB
+
+
+def test_screens_and_sleep_are_seen(tmp_path: Path) -> None:
+    for bus, status, state in (
+        ("0000:01:00.0", "connected", "active"),
+        ("0000:02:00.0", "disconnected", "suspended"),
+    ):
+        files = amd_files(8 * GIB, GIB, 4 * GIB, metrics_format=1)
+        files |= {f"drm/card{bus[6]}/card{bus[6]}-HDMI-A-1/status": f"{status}\n"}
+        files |= {"power/runtime_status": f"{state}\n"}
+        add_card(tmp_path, bus, amd.AMD, 0x744C, driver="amdgpu", files=files)
+    gpus, _ = probe_gpus(MEMORY, tmp_path, "linux")
+    assert [(gpu.drives_display, gpu.was_asleep) for gpu in gpus] == [(True, False), (False, True)]
+
+
+def test_a_device_without_listed_outputs_tells_nothing_of_screens(tmp_path: Path) -> None:
+    add_card(tmp_path, "0000:03:00.0", amd.INTEL, 0x56A0, driver="xe")
+    (gpu,), _ = probe_gpus(MEMORY, tmp_path, "linux")
+    assert gpu.drives_display is None

@@ -151,3 +151,9 @@ def test_the_real_binding_has_all_that_is_used(tmp_path: Path) -> None:
     add_driver_library(tmp_path)
     gpus, notes = probe_nvidia(MEMORY, tmp_path, "linux")
     assert gpus or notes[0].kind in ("library-missing", "no-driver", "driver-error")
+
+
+def test_whether_a_screen_hangs_on_it(tmp_path: Path) -> None:
+    nvml = FakeNvml(FakeDevice(), FakeDevice(display=0, bus="00000000:02:00.0"))
+    gpus, _ = probe(tmp_path, nvml)
+    assert [gpu.drives_display for gpu in gpus] == [True, False]

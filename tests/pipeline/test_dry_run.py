@@ -104,7 +104,7 @@ def test_a_fault_in_there_costs_nothing_but_the_exact_figures(
         clients.append(EngineClient(command))
         return clients[-1]
 
-    runner = DryRunner(make, time_limit_s=1.0 if end is DryRunEnd.TIMEOUT else 30.0, small_file_bytes=0)
+    runner = DryRunner(make, time_limit_s=0.5 if end is DryRunEnd.TIMEOUT else 30.0, small_file_bytes=0)
     settings = plan_for(tiny_gguf, 512)[1]
     found = asyncio.run(runner.run(settings))
     assert found.end is end

@@ -1,4 +1,4 @@
-"""The engine's installer as a child: its lines become progress, its failures become errors, cancel ends it."""
+"""The engine's installer as a child: lines become progress, failures errors, and cancelling ends it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from clover_gui.engine.protocol import BufferBytes, EngineDevice, EngineInfo
-from clover_gui.errors import DoesNotFitError, ModelLoadFailed
+from clover_gui.errors import DoesNotFitError, EngineDied
 from clover_gui.explain import describe_gpu, note_text, refit_text, replan_text, warning_text
 from clover_gui.hardware.amd import AMD
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
@@ -242,9 +242,9 @@ def test_running_out_of_memory_ends_in_a_smaller_plan_and_not_in_a_crash() -> No
     assert smaller.plan.cpu_expert_layers > planned.plan.cpu_expert_layers
     assert isinstance(events[-1], Placed)
     stub = ScriptedEngine(results=[killed_by_the_driver() for _ in range(9)])
-    with pytest.raises(Exception, match=r"") as ended:
+    with pytest.raises(EngineDied) as ended:
         asyncio.run(placed(stub, here, CLOVER, services(here, memory)))
-    assert not isinstance(ended.value, ModelLoadFailed)
+    assert "out of memory" in " ".join(ended.value.log_lines), "its own last words are kept"
     assert len(stub.asked_for) == 3
 
 

@@ -59,7 +59,7 @@ def theme(make_theme: Callable[[Mode], Theme]) -> Theme:
 
 @pytest.fixture(autouse=True)
 def collect_in_this_thread() -> Iterator[None]:
-    """Qt objects in cycles are collected here, never by a worker thread of a later test (see ui/garbage.py)."""
+    """Qt objects in cycles are collected here, never by a thread of a later test (see ui/garbage.py)."""
     was_enabled = gc.isenabled()
     gc.disable()
     yield

@@ -51,7 +51,9 @@ def run(qapp: QApplication, data: DataFolder, script) -> None:
 
 async def choose_clover(window: MainWindow, workspace: Workspace) -> None:
     card = window.setup_page.model_card
-    await until(lambda: workspace.setup.can_start or window.setup_page.notice.isVisible(), "the page is filled")
+    await until(
+        lambda: workspace.setup.can_start or window.setup_page.notice.isVisible(), "the page is filled"
+    )
     button = next(b for b in card.findChildren(QRadioButton) if "Clover" in b.text())
     button.click()
 
@@ -94,7 +96,9 @@ def test_a_download_can_be_paused_stopped_and_gone_on_with(
         page = window.setup_page
         await until(lambda: workspace.setup.can_start, "the offer is shown")
         page.start_button.click()
-        await until(lambda: page.pause_button.isVisible() and "per second" in page.progress_label.text(), "it runs")
+        await until(
+            lambda: page.pause_button.isVisible() and "per second" in page.progress_label.text(), "it runs"
+        )
         page.pause_button.click()
         await until(lambda: "Paused" in page.progress_label.text(), "it pauses")
         assert page.pause_button.text() == "Continue"
