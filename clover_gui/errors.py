@@ -53,7 +53,9 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── RepairCancelled         stopped by the person; the file is as before
     │   ├── RepairUndoMissing       there is nothing to undo
     │   └── RepairDamaged           neither the original nor the repaired file: fetch it again
-    └── ChatStoreError              chats cannot be read or written
+    ├── ChatStoreError              chats cannot be read or written
+    ├── ChatFileError               a chat could not be written to, or read from, a file of its own
+    └── AttachmentRefused           a file cannot go with a message
 """
 
 from __future__ import annotations
@@ -459,3 +461,33 @@ class ChatStoreError(CloverError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class ChatFileError(CloverError):
+    """A chat could not be exported or imported.
+
+    ``kind``: "exists" and "unwritable" of writing; "unreadable", "too-big", "not-ours", "damaged" and
+    "too-new" of reading.
+    """
+
+    def __init__(self, path: Path, kind: str, detail: str = "") -> None:
+        super().__init__(f"{path}: {kind} {detail}".rstrip())
+        self.path = path
+        self.kind = kind
+        self.detail = detail
+
+
+class AttachmentRefused(CloverError):
+    """A file cannot go with a message.
+
+    ``kind``: "missing", "unreadable", "empty", "binary", "too-big" (``size`` and ``limit`` in bytes),
+    "too-long" (in pages), "too-many-tokens" (in tokens), "encrypted", "no-text", "damaged".
+    """
+
+    def __init__(self, name: str, kind: str, detail: str = "", *, size: int = 0, limit: int = 0) -> None:
+        super().__init__(f"{name}: {kind} {detail}".rstrip())
+        self.name = name
+        self.kind = kind
+        self.detail = detail
+        self.size = size
+        self.limit = limit

@@ -82,7 +82,8 @@ def file_size(size_bytes: float) -> str:
     value = float(size_bytes)
     for unit in ("B", "KB", "MB", "GB"):
         if abs(value) < 1000 or unit == "GB":
-            return f"{number(value, 1 if unit == 'GB' else 0)} {unit}"
+            exact = unit == "GB" or (unit == "MB" and abs(value) < 10)
+            return f"{number(value, 1 if exact else 0)} {unit}"
         value /= 1000
     raise AssertionError("unreachable")
 

@@ -90,6 +90,8 @@ EXAMPLES: dict[type[BaseException], BaseException] = {
     errors.TemplateFailed: errors.TemplateFailed("No user query found in messages."),
     errors.GenerationFailed: errors.GenerationFailed("llama_decode: -3"),
     errors.ChatStoreError: errors.ChatStoreError(Path("/data/chats.sqlite3"), "disk I/O error"),
+    errors.ChatFileError: errors.ChatFileError(Path("/home/chat.json"), "not-ours"),
+    errors.AttachmentRefused: errors.AttachmentRefused("film.mp4", "binary"),
 }
 
 
@@ -124,15 +126,15 @@ def test_the_engines_last_lines_are_never_lost(cls: type[BaseException]) -> None
 @pytest.mark.parametrize(
     ("error", "part"),
     [
-        (EXAMPLES[errors.ModelFileTruncated], "The file is 41.2 of 98.4 MB: it was not copied whole."),
+        (EXAMPLES[errors.ModelFileTruncated], "The file is 43.2 of 103.2 MB: it was not copied whole."),
         (errors.ModelFileTruncated(PATH, "data", 98 * MB - 1, 98 * MB), "102,760,447 of 102,760,448 bytes"),
         (errors.ModelFileTruncated(PATH, "header", 100, None), "The file ends after 100 B"),
         (EXAMPLES[errors.ContextFull], "16,387 tokens, and the model was loaded with room for 4,096"),
         (EXAMPLES[errors.DoesNotFitError], "It needs 21.0 GB of memory, and 7.0 GB are available."),
         (errors.DoesNotFitError(9 * GB, GB, "gpu"), "9.0 GB on the GPU"),
         (EXAMPLES[errors.NotAModelFile], "is a web page"),
-        (EXAMPLES[errors.NotEnoughSpace], "20.0 GB are needed in /data, and 5.0 GB are free"),
-        (EXAMPLES[errors.DownloadStopped], "3.0 GB are here and are kept"),
+        (EXAMPLES[errors.NotEnoughSpace], "21.5 GB are needed in /data, and 5.4 GB are free"),
+        (EXAMPLES[errors.DownloadStopped], "3.2 GB are here and are kept"),
         (EXAMPLES[errors.WrongSize], "sends 1,073,741,824 bytes of 2,147,483,648"),
         (EXAMPLES[errors.RepairNotInPlace], "belongs to LM Studio"),
         (EXAMPLES[errors.RepairFileInUse], "in use by ollama (1)"),
@@ -258,7 +260,7 @@ def test_texts_follow_the_language() -> None:
     before = i18n.current_language()
     try:
         i18n.set_language("de")
-        assert "41,2" in explain(EXAMPLES[errors.ModelFileTruncated]).sentence
+        assert "43,2" in explain(EXAMPLES[errors.ModelFileTruncated]).sentence
     finally:
         i18n.set_language(before)
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from clover_gui.chat.message import AnswerStats, Chat, Message, MessageState
+from clover_gui.chat.branches import Versions
+from clover_gui.chat.message import AnswerStats, Attachment, Chat, Message, MessageState
 from clover_gui.chat.opening import OpenedStore, open_store
+from clover_gui.chat.options import ChatOptions
+from clover_gui.chat.record import ChatRecord
+from clover_gui.chat.search_index import SearchHit
 from clover_gui.chat.store import ChatStore
 
 P = ParamSpec("P")
@@ -61,6 +65,12 @@ class AsyncChatStore:
     async def set_system_prompt(self, chat_id: int, text: str) -> Chat:
         return await self._run(ChatStore.set_system_prompt, chat_id, text)
 
+    async def set_pinned(self, chat_id: int, pinned: bool) -> Chat:
+        return await self._run(ChatStore.set_pinned, chat_id, pinned)
+
+    async def set_options(self, chat_id: int, options: ChatOptions) -> Chat:
+        return await self._run(ChatStore.set_options, chat_id, options)
+
     async def delete_chat(self, chat_id: int) -> None:
         await self._run(ChatStore.delete_chat, chat_id)
 
@@ -73,11 +83,28 @@ class AsyncChatStore:
     async def messages(self, chat_id: int) -> list[Message]:
         return await self._run(ChatStore.messages, chat_id)
 
-    async def add_user_message(self, chat_id: int, text: str) -> Message:
-        return await self._run(ChatStore.add_user_message, chat_id, text)
+    async def add_user_message(
+        self, chat_id: int, text: str, attachments: Sequence[Attachment] = ()
+    ) -> Message:
+        return await self._run(ChatStore.add_user_message, chat_id, text, attachments)
 
     async def revise_user_message(self, message_id: int, text: str) -> Message:
         return await self._run(ChatStore.revise_user_message, message_id, text)
+
+    async def versions(self, chat_id: int) -> Versions:
+        return await self._run(ChatStore.versions, chat_id)
+
+    async def show_message(self, message_id: int) -> Chat:
+        return await self._run(ChatStore.show_message, message_id)
+
+    async def search(self, query: str) -> list[SearchHit]:
+        return await self._run(ChatStore.search, query)
+
+    async def record(self, chat_id: int) -> ChatRecord:
+        return await self._run(ChatStore.record, chat_id)
+
+    async def import_record(self, record: ChatRecord) -> Chat:
+        return await self._run(ChatStore.import_record, record)
 
     async def begin_context(self, message_id: int, begins: bool = True) -> Message:
         return await self._run(ChatStore.begin_context, message_id, begins)
@@ -96,8 +123,13 @@ class AsyncChatStore:
     async def draft(self, chat_id: int) -> str:
         return await self._run(ChatStore.draft, chat_id)
 
-    async def save_draft(self, chat_id: int, text: str) -> None:
-        await self._run(ChatStore.save_draft, chat_id, text)
+    async def draft_attachments(self, chat_id: int) -> tuple[Attachment, ...]:
+        return await self._run(ChatStore.draft_attachments, chat_id)
+
+    async def save_draft(
+        self, chat_id: int, text: str, attachments: Sequence[Attachment] | None = None
+    ) -> None:
+        await self._run(ChatStore.save_draft, chat_id, text, attachments)
 
     async def _run(
         self, operation: Callable[Concatenate[ChatStore, P], T], *args: P.args, **kwargs: P.kwargs

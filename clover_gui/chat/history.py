@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from clover_gui.chat.attachments import with_attachments
 from clover_gui.chat.message import Message, Role
 from clover_gui.engine.protocol import ROLE_SYSTEM, PromptMessage
 
@@ -19,7 +20,7 @@ def prompt_messages(messages: Iterable[Message], system_prompt: str = "") -> tup
     """
     turns: list[PromptMessage] = []
     for message in messages:
-        text = message.text
+        text = with_attachments(message.text, message.attachments)
         if message.role is Role.ASSISTANT and not text.strip():
             continue
         if turns and turns[-1].role == message.role.value:

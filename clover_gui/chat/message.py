@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from clover_gui.chat.options import ChatOptions
 
 
 class Role(StrEnum):
@@ -61,6 +63,18 @@ class AnswerStats:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file, or a large text that was pasted, as it goes with a message of the person.
+
+    ``tokens`` is its length as the engine counted it when it was attached (0: not counted).
+    """
+
+    name: str
+    text: str
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message. ``id`` is the store's; ``created`` is seconds since 1970 UTC.
 
@@ -79,13 +93,15 @@ class Message:
     created: float = 0.0
     parent_id: int | None = None
     begins_context: bool = False
+    attachments: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
     """A chat as the list shows it. An empty title means: not named yet.
 
-    ``system_prompt`` is what the model is told before everything else; empty: nothing.
+    ``system_prompt`` is what the model is told before everything else; empty: nothing. ``pinned`` chats stand
+    above the others.
     """
 
     id: int
@@ -94,3 +110,5 @@ class Chat:
     updated: float
     thinking: bool = True
     system_prompt: str = ""
+    pinned: bool = False
+    options: ChatOptions = field(default_factory=ChatOptions)

@@ -1,7 +1,8 @@
 """The layout of the chat database and its numbered migrations.
 
 ``user_version`` of the file is the number of migrations that it has seen. A migration that was released
-is never changed; a new layout is a new entry at the end.
+is never changed; a new layout is a new entry at the end. The index for searching is not among them, since
+it can be made again at any time (``search_index.py``).
 """
 
 from __future__ import annotations
@@ -43,7 +44,21 @@ ALTER TABLE chats ADD COLUMN system_prompt TEXT NOT NULL DEFAULT '';
 ALTER TABLE messages ADD COLUMN begins_context INTEGER NOT NULL DEFAULT 0;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SYSTEM_PROMPT_AND_CONTEXT)
+_OPTIONS_AND_ATTACHMENTS = """
+ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE chats ADD COLUMN options TEXT NOT NULL DEFAULT '';     -- ChatOptions as JSON
+ALTER TABLE drafts ADD COLUMN attachments TEXT NOT NULL DEFAULT '';  -- Attachments as JSON
+CREATE TABLE attachments (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    message_id INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    tokens INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX attachments_by_message ON attachments(message_id);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SYSTEM_PROMPT_AND_CONTEXT, _OPTIONS_AND_ATTACHMENTS)
 
 
 class DatabaseTooNew(Exception):

@@ -23,7 +23,7 @@ from clover_gui.chat.events import (
     UserSaved,
 )
 from clover_gui.chat.history import prompt_messages, sent_part, turns_of
-from clover_gui.chat.message import Chat, Message, MessageState, Role
+from clover_gui.chat.message import Attachment, Chat, Message, MessageState, Role
 from clover_gui.chat.saver import SAVE_INTERVAL_S, AnswerSaver
 from clover_gui.engine.engine import Engine, GenerationEvent
 from clover_gui.engine.protocol import Limits, Sampling
@@ -82,6 +82,7 @@ class ChatSession:
         self,
         text: str | None,
         *,
+        attachments: Sequence[Attachment] = (),
         replacing: int | None = None,
         thinking: bool | None = None,
         reserve_tokens: int = Limits().answer_reserve,
@@ -96,9 +97,10 @@ class ChatSession:
         """
         path = await self._store.messages(self.chat.id)
         if replacing is not None:
+            attachments = next((m.attachments for m in path if m.id == replacing), ())
             path = path[: next((i for i, m in enumerate(path) if m.id == replacing), len(path))]
         if text is not None:
-            path.append(Message(0, self.chat.id, Role.USER, text))
+            path.append(Message(0, self.chat.id, Role.USER, text, attachments=tuple(attachments)))
         sent = sent_part(_up_to_question(path))
         counted = await self._engine.count(
             prompt_messages(sent, await self._system_prompt()), thinking=thinking, reserve=reserve_tokens
@@ -109,6 +111,7 @@ class ChatSession:
         self,
         text: str,
         *,
+        attachments: Sequence[Attachment] = (),
         thinking: bool | None = None,
         sampling: Sampling | None = None,
         max_tokens: int = 0,
@@ -126,7 +129,7 @@ class ChatSession:
                 at the start the chat ends in the person's message, and ``regenerate`` tries again.
         """
         return self._converse(
-            lambda: self._store.add_user_message(self.chat.id, text),
+            lambda: self._store.add_user_message(self.chat.id, text, attachments),
             _Wishes(thinking, sampling, max_tokens, limits),
             drop_oldest,
         )

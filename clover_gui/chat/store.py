@@ -6,33 +6,37 @@ that may be damaged or not writable is in ``opening.py``.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from clover_gui.chat.message import AnswerStats, Chat, Message, MessageState, Role
+from clover_gui.chat.branches import Versions, leaf_below, versions_of
+from clover_gui.chat.message import AnswerStats, Attachment, Chat, Message, MessageState, Role
+from clover_gui.chat.options import ChatOptions, options_to_text
+from clover_gui.chat.record import ChatRecord
+from clover_gui.chat.rows import (
+    CHAT_COLUMNS,
+    MESSAGE_COLUMNS,
+    PATH_OF_CHAT,
+    chat_of,
+    files_of_text,
+    files_text,
+    insert_files,
+    message_of,
+    stats_text,
+    storable,
+    with_files,
+)
 from clover_gui.chat.schema import DamagedDatabase, DatabaseTooNew, migrate
+from clover_gui.chat.search_index import SearchHit, fault_of, find_chats, prepare_index, repair_index
+from clover_gui.chat.whole_chats import insert_messages, read_whole
 from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import capped
 
 TITLE_LIMIT = 60
 IN_MEMORY = Path(":memory:")
-
-_CHAT_COLUMNS = "id, title, created, updated, thinking, system_prompt"
-_MESSAGE_COLUMNS = "id, chat_id, parent_id, role, text, thinking, state, stats, created, begins_context"
-_PATH_OF_CHAT = f"""
-    WITH RECURSIVE path(id, parent_id, depth) AS (
-        SELECT m.id, m.parent_id, 0 FROM messages m JOIN chats c ON c.leaf_id = m.id WHERE c.id = ?
-        UNION ALL
-        SELECT m.id, m.parent_id, path.depth + 1 FROM messages m JOIN path ON m.id = path.parent_id
-    )
-    SELECT {", ".join("m." + name.strip() for name in _MESSAGE_COLUMNS.split(","))}
-    FROM messages m JOIN path ON path.id = m.id ORDER BY path.depth DESC
-"""
 
 
 class ChatStore:
@@ -57,6 +61,7 @@ class ChatStore:
                 # In WAL mode FULL also outlives a loss of power, for one fsync per commit in our own thread.
                 self._db.execute("PRAGMA synchronous = FULL")
             migrate(self._db)
+            self._indexed = prepare_index(self._db)
         except Exception as error:
             self._db.close()
             raise ChatStoreError(path, str(error)) from error
@@ -71,8 +76,10 @@ class ChatStore:
             ChatStoreError: with the first fault found; the cause is an sqlite3 or DamagedDatabase error.
         """
         with self._reading() as db:
-            found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        if found != "ok":
+            found = fault_of(db)
+            if found and self._indexed and repair_index(db):
+                found = ""
+        if found:
             raise ChatStoreError(self.path, found) from DamagedDatabase(found)
 
     def load_from(self, path: Path) -> None:
@@ -89,6 +96,7 @@ class ChatStore:
                 self._copy_from(f"{uri}?mode=ro&immutable=1")
         try:
             migrate(self._db)
+            self._indexed = prepare_index(self._db)
         except (sqlite3.Error, DatabaseTooNew) as error:
             raise ChatStoreError(path, str(error)) from error
 
@@ -99,17 +107,18 @@ class ChatStore:
         with self._writing() as db:
             row = db.execute(
                 "INSERT INTO chats (title, created, updated, thinking, system_prompt) VALUES (?, ?, ?, ?, ?)",
-                (capped(title, TITLE_LIMIT), now, now, int(thinking), _storable(system_prompt)),
+                (capped(title, TITLE_LIMIT), now, now, int(thinking), storable(system_prompt)),
             )
             return self._chat(row.lastrowid)
 
     def list_chats(self) -> list[Chat]:
-        """All chats that are not deleted, the one used last first."""
+        """All chats that are not deleted: the pinned ones, then the others, the one used last first."""
         with self._reading() as db:
             rows = db.execute(
-                f"SELECT {_CHAT_COLUMNS} FROM chats WHERE deleted IS NULL ORDER BY updated DESC, id DESC"
+                f"SELECT {CHAT_COLUMNS} FROM chats WHERE deleted IS NULL"
+                " ORDER BY pinned DESC, updated DESC, id DESC"
             )
-            return [_chat_of(row) for row in rows]
+            return [chat_of(row) for row in rows]
 
     def chat(self, chat_id: int) -> Chat:
         with self._reading():
@@ -123,7 +132,14 @@ class ChatStore:
 
     def set_system_prompt(self, chat_id: int, text: str) -> Chat:
         """What the model is told before everything else in this chat."""
-        return self._change_chat(chat_id, "system_prompt", _storable(text))
+        return self._change_chat(chat_id, "system_prompt", storable(text))
+
+    def set_pinned(self, chat_id: int, pinned: bool) -> Chat:
+        return self._change_chat(chat_id, "pinned", int(pinned))
+
+    def set_options(self, chat_id: int, options: ChatOptions) -> Chat:
+        """What is set for this chat apart from the model's own values."""
+        return self._change_chat(chat_id, "options", options_to_text(options))
 
     def delete_chat(self, chat_id: int) -> None:
         """Hide the chat. ``undo_delete`` brings it back until ``purge_deleted``."""
@@ -145,25 +161,75 @@ class ChatStore:
     def messages(self, chat_id: int) -> list[Message]:
         """The path that is shown, oldest first."""
         with self._reading() as db:
-            return [_message_of(row) for row in db.execute(_PATH_OF_CHAT, (chat_id,))]
+            path = [message_of(row) for row in db.execute(PATH_OF_CHAT, (chat_id,))]
+            return with_files(db, path, chat_id)
 
-    def add_user_message(self, chat_id: int, text: str) -> Message:
+    def add_user_message(self, chat_id: int, text: str, attachments: Sequence[Attachment] = ()) -> Message:
         """Append a message of the person. The first one gives a chat without a title its title."""
         with self._writing() as db:
             chat = self._chat(chat_id)
             if not chat.title:
-                title = capped(text, TITLE_LIMIT)
+                title = capped(text, TITLE_LIMIT) or (capped(attachments[0].name) if attachments else "")
                 db.execute("UPDATE chats SET title = ? WHERE id = ?", (title, chat_id))
             db.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
             leaf = db.execute("SELECT leaf_id FROM chats WHERE id = ?", (chat_id,)).fetchone()[0]
-            return self._insert(chat_id, leaf, Role.USER, text, MessageState.COMPLETE)
+            return self._insert(chat_id, leaf, Role.USER, text, MessageState.COMPLETE, attachments)
 
     def revise_user_message(self, message_id: int, text: str) -> Message:
-        """Another version of a message of the person; it becomes the end of the shown path. The former one
-        and what followed it stay in the store."""
+        """Another version of a message of the person, with the same files; it becomes the end of the shown
+        path. The former one and what followed it stay in the store."""
         with self._writing():
             former = self._message(message_id)
-            return self._insert(former.chat_id, former.parent_id, Role.USER, text, MessageState.COMPLETE)
+            return self._insert(
+                former.chat_id, former.parent_id, Role.USER, text, MessageState.COMPLETE, former.attachments
+            )
+
+    def versions(self, chat_id: int) -> Versions:
+        """Which messages of the chat have several versions."""
+        with self._reading() as db:
+            return versions_of(db, chat_id)
+
+    def show_message(self, message_id: int) -> Chat:
+        """Let the chat show the newest path through this message."""
+        with self._writing() as db:
+            chat_id = self._message(message_id).chat_id
+            leaf = leaf_below(db, message_id)
+            db.execute("UPDATE chats SET leaf_id = ? WHERE id = ?", (leaf, chat_id))
+            return self._chat(chat_id)
+
+    def search(self, query: str) -> list[SearchHit]:
+        """Chats whose title or messages have all words of the query, the one used last first."""
+        with self._reading() as db:
+            return find_chats(db, query, self.list_chats(), indexed=self._indexed)
+
+    # ------------------------------------------------------------------ whole chats
+
+    def record(self, chat_id: int) -> ChatRecord:
+        """The chat with all versions of its messages."""
+        with self._reading() as db:
+            chat = self._chat(chat_id)
+            return read_whole(db, chat)
+
+    def import_record(self, record: ChatRecord) -> Chat:
+        """Add a chat that was read from a file, as a new one; it is the one used last then."""
+        source, now = record.chat, self._clock()
+        with self._writing() as db:
+            chat_id = db.execute(
+                "INSERT INTO chats (title, created, updated, thinking, system_prompt, options)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    storable(capped(source.title, TITLE_LIMIT)),
+                    source.created,
+                    now,
+                    int(source.thinking),
+                    storable(source.system_prompt),
+                    options_to_text(source.options),
+                ),
+            ).lastrowid
+            insert_messages(db, chat_id or 0, record)
+            return self._chat(chat_id)
+
+    # ------------------------------------------------------------------ answers
 
     def begin_context(self, message_id: int, begins: bool = True) -> Message:
         """Mark the message from which on the chat is sent to the model, or take the mark away."""
@@ -181,7 +247,7 @@ class ChatStore:
         with self._writing() as db:
             db.execute(
                 "UPDATE messages SET text = ?, thinking = ? WHERE id = ?",
-                (_storable(text), _storable(thinking), message_id),
+                (storable(text), storable(thinking), message_id),
             )
 
     def finish_answer(
@@ -191,7 +257,7 @@ class ChatStore:
         with self._writing() as db:
             db.execute(
                 "UPDATE messages SET text = ?, thinking = ?, state = ?, stats = ? WHERE id = ?",
-                (_storable(text), _storable(thinking), state.value, _stats_text(stats), message_id),
+                (storable(text), storable(thinking), state.value, stats_text(stats), message_id),
             )
             message = self._message(message_id)
             db.execute("UPDATE chats SET updated = ? WHERE id = ?", (self._clock(), message.chat_id))
@@ -213,16 +279,24 @@ class ChatStore:
             row = db.execute("SELECT text FROM drafts WHERE chat_id = ?", (chat_id,)).fetchone()
             return str(row[0]) if row else ""
 
-    def save_draft(self, chat_id: int, text: str) -> None:
+    def draft_attachments(self, chat_id: int) -> tuple[Attachment, ...]:
+        """What was attached but not sent."""
+        with self._reading() as db:
+            row = db.execute("SELECT attachments FROM drafts WHERE chat_id = ?", (chat_id,)).fetchone()
+            return files_of_text(row[0]) if row else ()
+
+    def save_draft(self, chat_id: int, text: str, attachments: Sequence[Attachment] | None = None) -> None:
+        """``attachments`` None: they are as they were saved last."""
         with self._writing() as db:
-            if text:
-                db.execute(
-                    "INSERT INTO drafts (chat_id, text) VALUES (?, ?)"
-                    " ON CONFLICT (chat_id) DO UPDATE SET text = excluded.text",
-                    (chat_id, _storable(text)),
-                )
-            else:
-                db.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
+            db.execute(
+                "INSERT INTO drafts (chat_id, text) VALUES (?, ?)"
+                " ON CONFLICT (chat_id) DO UPDATE SET text = excluded.text",
+                (chat_id, storable(text)),
+            )
+            if attachments is not None:
+                files = files_text(attachments)
+                db.execute("UPDATE drafts SET attachments = ? WHERE chat_id = ?", (files, chat_id))
+            db.execute("DELETE FROM drafts WHERE chat_id = ? AND text = '' AND attachments = ''", (chat_id,))
 
     # ------------------------------------------------------------------ inside
 
@@ -246,13 +320,20 @@ class ChatStore:
                 raise
 
     def _insert(
-        self, chat_id: int, parent_id: int | None, role: Role, text: str, state: MessageState
+        self,
+        chat_id: int,
+        parent_id: int | None,
+        role: Role,
+        text: str,
+        state: MessageState,
+        attachments: Sequence[Attachment] = (),
     ) -> Message:
         now = self._clock()
         row = self._db.execute(
             "INSERT INTO messages (chat_id, parent_id, role, text, state, created) VALUES (?, ?, ?, ?, ?, ?)",
-            (chat_id, parent_id, role.value, _storable(text), state.value, now),
+            (chat_id, parent_id, role.value, storable(text), state.value, now),
         )
+        insert_files(self._db, row.lastrowid or 0, attachments)
         self._db.execute(
             "UPDATE chats SET leaf_id = ?, updated = ? WHERE id = ?", (row.lastrowid, now, chat_id)
         )
@@ -268,61 +349,18 @@ class ChatStore:
             return self._chat(chat_id)
 
     def _chat(self, chat_id: int | None) -> Chat:
-        row = self._db.execute(f"SELECT {_CHAT_COLUMNS} FROM chats WHERE id = ?", (chat_id,)).fetchone()
+        row = self._db.execute(f"SELECT {CHAT_COLUMNS} FROM chats WHERE id = ?", (chat_id,)).fetchone()
         if row is None:
             raise ChatStoreError(self.path, f"there is no chat {chat_id}")
-        return _chat_of(row)
+        return chat_of(row)
 
     def _message(self, message_id: int | None) -> Message:
         row = self._db.execute(
-            f"SELECT {_MESSAGE_COLUMNS} FROM messages WHERE id = ?", (message_id,)
+            f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE id = ?", (message_id,)
         ).fetchone()
         if row is None:
             raise ChatStoreError(self.path, f"there is no message {message_id}")
-        return _message_of(row)
-
-
-def _chat_of(row: tuple[int, str, float, float, int, str]) -> Chat:
-    return Chat(
-        id=row[0],
-        title=row[1],
-        created=row[2],
-        updated=row[3],
-        thinking=bool(row[4]),
-        system_prompt=row[5],
-    )
-
-
-def _message_of(row: tuple[int, int, int | None, str, str, str, str, str | None, float, int]) -> Message:
-    return Message(
-        id=row[0],
-        chat_id=row[1],
-        parent_id=row[2],
-        role=Role(row[3]),
-        text=row[4],
-        thinking=row[5],
-        state=MessageState(row[6]),
-        stats=_stats_of(row[7]),
-        created=row[8],
-        begins_context=bool(row[9]),
-    )
-
-
-def _storable(text: str) -> str:
-    """Half a surrogate pair cannot be written as UTF-8; it becomes the replacement character."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
-def _stats_text(stats: AnswerStats | None) -> str | None:
-    return None if stats is None else json.dumps(dataclasses.asdict(stats), separators=(",", ":"))
-
-
-def _stats_of(text: str | None) -> AnswerStats | None:
-    if text is None:
-        return None
-    known = {field.name for field in dataclasses.fields(AnswerStats)}
-    return AnswerStats(**{key: value for key, value in json.loads(text).items() if key in known})
+        message = message_of(row)
+        if message.role is Role.ASSISTANT:
+            return message
+        return with_files(self._db, [message], message.chat_id)[0]

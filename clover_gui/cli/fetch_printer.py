@@ -13,7 +13,7 @@ from clover_gui.download.progress import Note, Phase, Status
 from clover_gui.errors import DownloadError, DownloadStopped
 from clover_gui.explain import explain
 from clover_gui.explain.download_words import download_note_text, status_text
-from clover_gui.i18n import _, capped, size
+from clover_gui.i18n import _, capped, file_size
 
 _JSON_INTERVAL_S = 1.0
 _LINE_STEPS = 20
@@ -58,7 +58,7 @@ class LinesPrinter(Printer):
         self.screen.note(
             _("{name}, {size}, from {repository} (version {revision})").format(
                 name=capped(source.name, 120),
-                size=size(source.size_bytes),
+                size=file_size(source.size_bytes),
                 repository=capped(source.repository),
                 revision=source.revision[:12],
             )

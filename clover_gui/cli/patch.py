@@ -19,7 +19,7 @@ from clover_gui.errors import CloverError, ModelFileError, RepairError
 from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import explain
 from clover_gui.explain.repair_hints import finding_text, verdict_text, way_text
-from clover_gui.i18n import _, capped, number, size
+from clover_gui.i18n import _, capped, file_size, number
 from clover_gui.patching.diagnosis import AUTO, TARGETS, diagnose
 from clover_gui.patching.findings import Diagnosis, Verdict
 from clover_gui.patching.journal import journal_path
@@ -118,7 +118,7 @@ def _undo(path: Path, options: argparse.Namespace, screen: Screen) -> None:
 
 def _progress(screen: Screen) -> Callable[[int, int], None]:
     def show(done: int, total: int) -> None:
-        screen.progress(_("Copying: {done} of {total}").format(done=size(done), total=size(total)))
+        screen.progress(_("Copying: {done} of {total}").format(done=file_size(done), total=file_size(total)))
 
     return show
 
@@ -188,7 +188,7 @@ def _result_lines(result: Repaired) -> list[str]:
     lines = [finding_text(f.kind.value, len(f.names)) + _evidence(f.evidence) for f in result.findings]
     lines.append(
         _("Repaired in {seconds} s, {size} written.").format(
-            seconds=number(result.seconds, 2), size=size(result.written_bytes)
+            seconds=number(result.seconds, 2), size=file_size(result.written_bytes)
         )
     )
     if result.way is not None:

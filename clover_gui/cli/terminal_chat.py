@@ -103,9 +103,7 @@ class TerminalChat:
         )
         if event.measured is not None:
             for device in event.measured.devices:
-                self._screen.note(
-                    describe_measure(device.name, device.planned_bytes, device.measured_bytes)
-                )
+                self._screen.note(describe_measure(device.name, device.planned_bytes, device.measured_bytes))
             for word in event.measured.warnings:
                 self._screen.note(warning_text(word))
         if not self.thinking and not loaded.can_switch_thinking:

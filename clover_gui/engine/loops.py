@@ -21,8 +21,9 @@ class LoopDetector:
     def reset(self) -> None:
         """Begin anew, for example where another part of the answer begins."""
         self._tokens: list[int] = []
-        self._places: dict[tuple[int, ...], int] = {}
-        self._older_places: dict[tuple[int, ...], int] = {}
+        # By the hash of the tokens: two places with the same one and other tokens only cost a moment.
+        self._places: dict[int, int] = {}
+        self._older_places: dict[int, int] = {}
         self._period = 0
         self._run = 0
 
@@ -38,7 +39,7 @@ class LoopDetector:
             self._run += 1
         else:
             self._period = self._run = 0
-        key = tuple(tokens[-_KEY:])
+        key = hash(tuple(tokens[-_KEY:]))
         if not self._period:
             earlier = self._places.get(key, self._older_places.get(key))
             if earlier is not None and place >= _KEY:

@@ -146,11 +146,13 @@ class KnownText:
         self._tokens = array("i", prompt.tokens)
         self._history_text = prompt.history_text
         self._history_length = prompt.history_length
-        self._answer: list[tuple[int, str]] = []
+        self._answer = array("i")
+        self._texts: list[str] = []
 
     def add(self, token: int, text: str) -> None:
         """A token of the answer with the characters that it completed."""
-        self._answer.append((token, text))
+        self._answer.append(token)
+        self._texts.append(text)
 
     def match(self, text: str, guard: Guard) -> tuple[list[int], str]:
         """(kept tokens, rest of the prompt's text); no tokens if the prompt begins otherwise.
@@ -163,14 +165,13 @@ class KnownText:
         if text.startswith(self.text):
             count, length = self._answer_in(text[len(self.text) :], guard)
             if count:
-                answer = [token for token, _ in self._answer[:count]]
-                return self._tokens.tolist() + answer, text[len(self.text) + length :]
+                return (self._tokens + self._answer[:count]).tolist(), text[len(self.text) + length :]
         if self._history_length and text.startswith(self._history_text):
             return self._tokens[: self._history_length].tolist(), text[len(self._history_text) :]
         return [], text
 
     def _answer_in(self, following: str, guard: Guard) -> tuple[int, int]:
-        texts = [text for _, text in self._answer]
+        texts = self._texts
         for count in range(len(texts), 0, -1):
             expected = guard.defuse("".join(texts[:count]))
             if following.startswith(expected):

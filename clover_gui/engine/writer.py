@@ -84,7 +84,8 @@ class Writer:
             DecodeFailed: the engine refused a token; what was written before it is sent.
         """
         self._id = id
-        self._started = self._flushed = time.monotonic()
+        self._started = time.monotonic()
+        self._flushed = self._started - FLUSH_EVERY_S  # the first token is shown at once
         written, session = self._written, self._loaded.session
         try:
             while True:

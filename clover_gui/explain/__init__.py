@@ -9,7 +9,13 @@ Everything goes through the language in force at the moment of the call.
 
 from __future__ import annotations
 
-from clover_gui.explain import download_failures, engine_failures, file_failures, repair_failures
+from clover_gui.explain import (
+    chat_failures,
+    download_failures,
+    engine_failures,
+    file_failures,
+    repair_failures,
+)
 from clover_gui.explain.explanation import Explanation, explain
 from clover_gui.explain.findings import (
     describe_disk,
@@ -39,6 +45,7 @@ from clover_gui.explain.hints import (
 __all__ = [
     "Explanation",
     "advice_text",
+    "chat_failures",
     "describe_disk",
     "describe_engine",
     "describe_gpu",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clover_gui import errors
 from clover_gui.explain.explanation import Explanation, cleaned, explain
-from clover_gui.i18n import _, capped, duration, size
+from clover_gui.i18n import _, capped, duration, file_size
 
 _MOST_NAMES = 8
 
@@ -251,7 +251,7 @@ def _wrong_hash(error: errors.WrongHash) -> Explanation:
         _(
             "What {host} sends does not have the published checksum, also after {amount} were fetched a"
             " second time. The file was removed."
-        ).format(host=_host(error), amount=size(error.fetched_again_bytes)),
+        ).format(host=_host(error), amount=file_size(error.fetched_again_bytes)),
         _(
             "Download it from another server (--endpoint ADDRESS) or through another network. If that fails"
             " as well, have the memory of this machine checked."
@@ -265,9 +265,9 @@ def _space(error: errors.NotEnoughSpace) -> Explanation:
     return Explanation(
         _("Not enough room on the disk"),
         _("{needed} are needed in {folder}, and {free} are free: {missing} are missing.").format(
-            needed=size(error.needed_bytes),
-            free=size(error.free_bytes),
-            missing=size(error.missing_bytes),
+            needed=file_size(error.needed_bytes),
+            free=file_size(error.free_bytes),
+            missing=file_size(error.missing_bytes),
             folder=capped(str(error.folder), 120),
         ),
         _("Make room, or choose another folder (--dest FOLDER)."),
@@ -301,7 +301,7 @@ def _in_use(error: errors.DownloadInUse) -> Explanation:
 def _stopped(error: errors.DownloadStopped) -> Explanation:
     return Explanation(
         _("The download was stopped"),
-        _("{amount} are here and are kept.").format(amount=size(error.kept_bytes)),
+        _("{amount} are here and are kept.").format(amount=file_size(error.kept_bytes)),
         _("Start the download again: it goes on from there."),
         cleaned(str(error)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clover_gui import errors
 from clover_gui.explain.explanation import Explanation, cleaned, explain, file_name
 from clover_gui.explain.hints import suggestion_text
-from clover_gui.i18n import _, capped, number, size
+from clover_gui.i18n import _, capped, file_size, number, size
 
 
 @explain.register
@@ -73,7 +73,7 @@ def _not_a_model(error: errors.NotAModelFile) -> Explanation:
 def _truncated(error: errors.ModelFileTruncated) -> Explanation:
     if error.expected_bytes is None:
         sentence = _("The file ends after {present}, in the middle of its header: it was not copied whole.")
-        text = sentence.format(present=size(error.present_bytes))
+        text = sentence.format(present=file_size(error.present_bytes))
     else:
         present, expected = _pair(error.present_bytes, error.expected_bytes)
         sentence = _("The file is {present} of {expected}: it was not copied whole.")
@@ -141,7 +141,7 @@ def _does_not_fit(error: errors.DoesNotFitError) -> Explanation:
 
 def _pair(first: int, second: int) -> tuple[str, str]:
     """Two sizes for comparison: in one unit, and exact where rounding would make them look the same."""
-    for unit, factor in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if second >= factor:
             texts = number(first / factor, 1), number(second / factor, 1)
             if texts[0] != texts[1]:

@@ -47,7 +47,9 @@ def describe_memory(memory: Memory) -> str:
 def describe_disk(disk: Disk | None) -> str:
     if disk is None:
         return _("The free space on the disk could not be read.")
-    return _("{free} free of {total}").format(free=size(disk.free_bytes), total=size(disk.total_bytes))
+    return _("{free} free of {total}").format(
+        free=file_size(disk.free_bytes), total=file_size(disk.total_bytes)
+    )
 
 
 def describe_processor(processor: Processor) -> str:
@@ -89,7 +91,7 @@ def describe_model(model: ModelFile) -> tuple[str, ...]:
     name = capped(model.name) or capped(model.path.stem)
     lines = [
         _("{name}, {quantization}, {size}").format(
-            name=name, quantization=capped(model.quantization, 20), size=size(model.size_bytes)
+            name=name, quantization=capped(model.quantization, 20), size=file_size(model.size_bytes)
         )
     ]
     layers = ngettext("{count} layer", "{count} layers", model.layer_count).format(
@@ -155,9 +157,11 @@ def describe_measure(name: str, planned_bytes: int, measured_bytes: int | None) 
 def refusal_text(refusal: DoesNotFit) -> tuple[str, ...]:
     """Why nothing fits, what is missing, and what would fit."""
     sentence = (
-        _("It does not fit: {needed} are needed on the GPU, {available} are available, {missing} are missing.")
+        _("It does not fit: {needed} are needed on the GPU, {available} are available ({missing} too few).")
         if refusal.where == "gpu"
-        else _("It does not fit: {needed} of memory are needed, {available} are available, {missing} are missing.")
+        else _(
+            "It does not fit: {needed} of memory are needed, {available} are available ({missing} too few)."
+        )
     )
     lines = [
         sentence.format(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clover_gui import errors
 from clover_gui.explain.explanation import Explanation, cleaned, explain, file_name
-from clover_gui.i18n import _, capped, size
+from clover_gui.i18n import _, capped, file_size
 
 USERS_SHOWN = 3
 
@@ -97,7 +97,7 @@ def _no_space(error: errors.RepairNoSpace) -> Explanation:
     return Explanation(
         _("Too little disk space"),
         _("The repaired copy needs {needed}, and {free} are free.").format(
-            needed=size(error.needed_bytes), free=size(error.available_bytes)
+            needed=file_size(error.needed_bytes), free=file_size(error.available_bytes)
         ),
         _("Free some space, or choose another folder for the copy."),
         cleaned(str(error)),

@@ -7,40 +7,43 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from clover_gui.engine.engine import Engine
 from clover_gui.engine.protocol import FAIL_MEMORY, Loaded, LoadProgress, LoadSettings
 from clover_gui.errors import DoesNotFitError, EngineDied, EngineError, ModelLoadFailed
-from clover_gui.hardware.bandwidth import measure_ram_bandwidth
 from clover_gui.hardware.machine import Gpu, Machine
 from clover_gui.hardware.watch import VramReading
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.dry_run import (
     SMALL_FILE_BYTES,
-    DryRun,
     DryRunEnd,
-    DryRunner,
     overshoot,
     with_buffers,
 )
-from clover_gui.pipeline.free_memory import FreeMemory, OwnUse
+from clover_gui.pipeline.free_memory import OwnUse
 from clover_gui.pipeline.gpu_choice import GPU_UNUSABLE, GpuChoice
 from clover_gui.pipeline.loading import load
-from clover_gui.pipeline.measured import Measured, compare
-from clover_gui.pipeline.measurements import FILE_NAME, Measurements
+from clover_gui.pipeline.measured import compare
+from clover_gui.pipeline.placing_events import (
+    MEMORY_TAKEN,
+    MORE_NEEDED,
+    OUT_OF_MEMORY,
+    Loading,
+    Placed,
+    PlacingEvent,
+    PlanChecked,
+    Planned,
+    Replanned,
+)
+from clover_gui.pipeline.services import Services
 from clover_gui.planning.budget import Known
 from clover_gui.planning.plan import DoesNotFit, FitPlan, Wishes
 from clover_gui.planning.planner import make_plan
 from clover_gui.planning.speed import measured_speed
-
-# Why a plan was made anew.
-MEMORY_TAKEN = "memory-taken"  # other programs took memory since
-MORE_NEEDED = "more-needed"  # the engine's dry run needs more than the formula said
-OUT_OF_MEMORY = "out-of-memory"  # the load failed for want of memory
 
 MOST_RETRIES = 2
 _FIRST_STEP_BYTES = 512 << 20
@@ -48,74 +51,6 @@ _SMALLEST_RETRIED_CONTEXT = 1024
 _OUT_OF_MEMORY_WORDS = ("out of memory", "insufficient memory", "failed to allocate", "bad_alloc", "oom")
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A plan that fits (its ``warnings`` include those of the choice of the GPU), and what is asked of
-    the engine for it."""
-
-    plan: FitPlan
-    settings: LoadSettings
-
-
-@dataclass(frozen=True, slots=True)
-class PlanChecked:
-    """The dry run has ended: with the engine's own figures in the plan, or with the reason why not."""
-
-    plan: FitPlan
-    settings: LoadSettings
-    dry_run: DryRun
-
-
-@dataclass(frozen=True, slots=True)
-class Replanned:
-    """Another plan takes the place of ``before``; ``reason`` is a word of this module.
-
-    ``attempt`` counts the loads that failed for want of memory.
-    """
-
-    reason: str
-    before: FitPlan
-    plan: FitPlan
-    settings: LoadSettings
-    attempt: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Loading:
-    progress: LoadProgress
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """The model is loaded as ``plan`` says."""
-
-    machine: Machine
-    plan: FitPlan
-    loaded: Loaded
-    measured: Measured
-    gpus: tuple[Gpu, ...]
-
-
-PlacingEvent = PlanChecked | Replanned | Loading | Placed
-
-
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What a load uses beside the engine. ``dry_runner`` None leaves the dry run out, and
-    ``measure_bandwidth`` (with a number of threads) None the measurement of the RAM."""
-
-    dry_runner: DryRunner | None = None
-    measurements: Measurements = field(default_factory=Measurements)
-    free_memory: FreeMemory = field(default_factory=FreeMemory)
-    measure_bandwidth: Callable[[int], int] | None = None
-
-    @classmethod
-    def for_folder(cls, folder: Path) -> Services:
-        """The usual ones; measurements are kept in this (data) folder if it exists."""
-        known = Measurements(folder / FILE_NAME if folder.is_dir() else None)
-        return cls(DryRunner(), known, measure_bandwidth=measure_ram_bandwidth)
 
 
 class Placer:

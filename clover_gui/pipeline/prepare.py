@@ -25,16 +25,8 @@ from clover_gui.patching.findings import Obstacle, Verdict
 from clover_gui.pipeline.gpu_choice import GpuChoice, choose_gpu
 from clover_gui.pipeline.loading import settle
 from clover_gui.pipeline.measured import Measured
-from clover_gui.pipeline.placing import (
-    Loading,
-    Placed,
-    Placer,
-    PlanChecked,
-    Planned,
-    Replanned,
-    Services,
-    load_settings,
-)
+from clover_gui.pipeline.placing import Placer, load_settings
+from clover_gui.pipeline.placing_events import Loading, Placed, PlanChecked, Planned, Replanned
 from clover_gui.pipeline.repairing import (
     Examination,
     RepairDone,
@@ -45,6 +37,7 @@ from clover_gui.pipeline.repairing import (
     note_speech,
     put_in_order,
 )
+from clover_gui.pipeline.services import Services
 from clover_gui.planning.plan import FitPlan, Wishes
 
 __all__ = [
@@ -206,7 +199,7 @@ async def prepare(
     placer = Placer(engine, machine, model, wishes or Wishes(), gpu, services or Services())
     planned = await placer.plan()
     yield planned
-    repaired = examination is not None and examination.diagnosis.verdict is not Verdict.RUNS
+    repaired = examination is not None and _is_to_be_repaired(examination, info, repair)
     if examination is not None and repaired:
         _refuse_repair(examination, repair)
         force = repair is RepairWish.FORCE
@@ -230,6 +223,14 @@ async def prepare(
                 yield ReadyToChat(step.machine, model, step.plan, step.loaded, step.measured, used)
             else:
                 yield step
+
+
+def _is_to_be_repaired(examination: Examination, info: EngineInfo, wish: RepairWish) -> bool:
+    """A file that the engine can load as it is, is loaded, also where its values look odd."""
+    diagnosis = examination.diagnosis
+    if diagnosis.verdict is Verdict.CANNOT and info.architectures.get(diagnosis.architecture, False):
+        return wish is RepairWish.FORCE and diagnosis.can_be_forced
+    return diagnosis.verdict is not Verdict.RUNS
 
 
 def _refuse_repair(examination: Examination, wish: RepairWish) -> None:

@@ -24,7 +24,8 @@ PROCESS_OVERHEAD_BYTES = 200 * MIB
 STATE_COPIES = 2
 # The engine rounds the context up to whole steps of this many tokens.
 CONTEXT_STEP = 256
-# With the whole model on several GPUs the engine keeps this many copies of its inputs (GGML_SCHED_MAX_COPIES).
+# With the whole model on several GPUs the engine keeps so many copies of its inputs
+# (GGML_SCHED_MAX_COPIES).
 _PIPELINE_COPIES = 4
 
 
@@ -137,8 +138,7 @@ def gpu_weight_bytes(model: ModelFile, gpu_layers: int, cpu_expert_layers: int) 
 
 def _device_weights(model: ModelFile, layout: Layout, part: range) -> int:
     layers = sum(
-        model.layers[index].total
-        - (model.layers[index].experts if index < layout.cpu_expert_layers else 0)
+        model.layers[index].total - (model.layers[index].experts if index < layout.cpu_expert_layers else 0)
         for index in part
         if index < model.layer_count
     )
@@ -178,7 +178,7 @@ def compute_bytes(model: ModelFile, layout: Layout) -> int:
 
 
 def _feed_forward_values(model: ModelFile, quantised: bool) -> int:
-    """Values per token in a feed-forward part: three rows of its width, three of the embedding, the queries."""
+    """Values per token in a feed-forward part: three rows of its width, three of the embedding, queries."""
     embedding, queries = model.embedding_length, model.head_count * model.key_length
     if quantised:  # the queries are turned first; where all rows have one width, their place is used again
         queries = 0 if queries == embedding else queries if queries > embedding else 2 * queries

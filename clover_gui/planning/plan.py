@@ -121,7 +121,7 @@ class FitPlan:
     free on them now, ``reserve_bytes`` how much of that stays free; on each device
     ``need.total + reserve_bytes`` is never above what is available.
 
-    ``checked`` tells where the sizes come from: "formula" or "engine" (its own dry run).
+    ``checked`` tells where the sizes come from: the formula, or the engine (its own dry run).
 
     ``warnings`` are words: "gpu-unusable" (a device is there, but the engine cannot use it or its size is
     unknown), "context-limited" (more was asked than the model was trained for), "context-reduced",

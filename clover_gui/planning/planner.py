@@ -31,7 +31,7 @@ SMALLEST_CONTEXT = 4096
 _SMALLEST_FULL_CONTEXT = 8192
 # Without a GPU: more context than this only where RAM abounds, and never more than twice as much.
 _CPU_CONTEXT = 8192
-# With everything on the GPU the processor only hands over tokens; more threads would only wait for each other.
+# With everything on the GPU the processor only hands over tokens; more threads would wait for each other.
 _MOST_IDLE_THREADS = 4
 # Less context than this is no chat.
 _SMALLEST_OFFERED_CONTEXT = 512

@@ -61,5 +61,3 @@ def _smaller_file(weights: int, missing: int) -> int:
 
 def _true(words: dict[str, bool]) -> tuple[str, ...]:
     return tuple(word for word, holds in words.items() if holds)
-
-

@@ -1,9 +1,11 @@
 """What the engine child costs: tokens/s through the client against a bare decode loop over the same file.
 
-    python -m tests.benchmarks.engine_speed MODEL [--tokens 100] [--rounds 9] [--threads 1]
+    python -m tests.benchmarks.engine_speed MODEL [--tokens 100] [--rounds 9] [--threads 1] [--stops 50]
 
 The two alternate within one run, so that a busy machine treats both alike. Also prints the time from a kill
-to the next answer, and how fast a cancel acts. Goal: a ratio of at least 0.95.
+to the next answer, how fast a cancel acts, and what the child does per token beside llama_decode at the
+beginning and far into a long answer. Goals: a ratio of at least 0.97, a stop within 100 ms, a cost per token
+at 8,000 tokens within a tenth of that at 100.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from pathlib import Path
 import psutil
 
 from clover_gui.engine.client import EngineClient, EngineState
-from clover_gui.engine.protocol import Finished, LoadSettings, PromptMessage, Reading, Sampling, Text
+from clover_gui.engine.protocol import Finished, Limits, LoadSettings, PromptMessage, Reading, Sampling, Text
 from clover_gui.errors import ContextFull
 
 QUESTION = "Write a long story about a lighthouse keeper who learns to paint. Tell every detail."
 GREEDY = Sampling(temperature=0)
+# Greedy answers of small models soon repeat themselves: the work of looking for that is done, to no end.
+ENDLESS = Limits(0, 0, 0, 0, 0, loop_tokens=1_000_000)
 BARE = """
 import json, sys, time
 from pathlib import Path
@@ -56,6 +60,46 @@ for line in sys.stdin:
     context.wait()
     print(json.dumps(int(sys.argv[2]) / (time.perf_counter() - started)), flush=True)
 """
+
+
+# One long answer in a process of its own in which llama_decode does nothing once the prompt is read: what is
+# left is the child's own work, without the engine's use of the processor's caches. Processor time is counted.
+OWN_COST = """
+import json, sys, time
+from clover_gui.engine import llama, protocol as p
+from clover_gui.engine.answer import Answerer
+from clover_gui.engine.cancellation import Cancellation
+from clover_gui.engine.engine_log import EngineLog
+from clover_gui.engine.loader import Loader
+from clover_gui.engine.placement import Ggml
+c = llama.import_binding()
+log = EngineLog(c, lambda line: None)
+cancellation = Cancellation()
+loaded = Loader(c, Ggml(c), log, cancellation).load(
+    p.LoadSettings(sys.argv[1], context=int(sys.argv[2]) + 1024, threads=int(sys.argv[3])), lambda *_: None)
+seconds = []
+def nothing(*arguments):
+    seconds.append(time.thread_time())
+    return 0
+def send(event):
+    if isinstance(event, p.Reading) and event.done == event.total:
+        c.llama_decode = nothing
+Answerer(loaded, cancellation, send).answer(p.Generate(
+    1, (p.PromptMessage("user", "Go on."),), None, p.Sampling(1.0, 20, 0.95, presence_penalty=1.5, seed=5),
+    int(sys.argv[2]), p.Limits(0, 0, 0, 0, 0)))
+def own(first, last):
+    return (seconds[last] - seconds[first]) / (last - first)
+last = len(seconds) - 1
+print(json.dumps([own(100, 1100), own(last - 1000, last), last]))
+"""
+
+
+def own_cost(model: Path, tokens: int, threads: int) -> tuple[float, float, int]:
+    """Microseconds per token beside llama_decode (near 100 tokens, near the end), and where the end was."""
+    command = [sys.executable, "-c", OWN_COST, str(model), str(tokens), str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    early, late, last = json.loads(done.stdout)
+    return early * 1e6, late * 1e6, int(last)
 
 
 class Bare:
@@ -96,7 +140,10 @@ async def through_client(client: EngineClient, tokens: int, number: int) -> tupl
     """(tokens/s on the window's clock, tokens written) from the first piece to the end."""
     started, count, first = 0.0, 0, 0
     # Another number each time: the whole question is read anew, as the bare loop does.
-    async for event in client.generate(messages(f"{number}. {QUESTION}"), sampling=GREEDY, max_tokens=tokens):
+    events = client.generate(
+        messages(f"{number}. {QUESTION}"), sampling=GREEDY, max_tokens=tokens, limits=ENDLESS
+    )
+    async for event in events:
         if isinstance(event, Text) and not started:
             started, first = time.perf_counter(), event.tokens
         if isinstance(event, Finished):
@@ -107,7 +154,7 @@ async def through_client(client: EngineClient, tokens: int, number: int) -> tupl
 async def cancel_latency(client: EngineClient, text: str, kind: type, delay_s: float) -> float | None:
     """Milliseconds from the request to stop until the engine is idle."""
     asked = 0.0
-    async for event in client.generate(messages(text), sampling=GREEDY):
+    async for event in client.generate(messages(text), sampling=GREEDY, limits=ENDLESS):
         if isinstance(event, kind) and not asked:
             await asyncio.sleep(delay_s)
             asked = time.perf_counter()
@@ -185,6 +232,12 @@ async def run(arguments: argparse.Namespace) -> None:
             await cancel_latency(client, f"{i} {QUESTION}", Text, 0.01 * i) for i in range(arguments.stops)
         ]
         print("stop while writing: " + shown(writing))
+        costs_of_own = [own_cost(arguments.model, arguments.long, arguments.threads) for _ in range(3)]
+        early, late = (min(cost[place] for cost in costs_of_own) for place in (0, 1))
+        print(
+            f"beside llama_decode: {early:.1f} µs per token near 100, {late:.1f} µs near"
+            f" {costs_of_own[0][2]}, ratio {late / early:.3f}"
+        )
     finally:
         await client.close()
         bare.close()
@@ -196,7 +249,8 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--stops", type=int, default=10)
+    parser.add_argument("--stops", type=int, default=50)
+    parser.add_argument("--long", type=int, default=8000, help="tokens of the long answer")
     asyncio.run(run(parser.parse_args()))
 
 

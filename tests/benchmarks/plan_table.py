@@ -9,6 +9,7 @@ over its budget, or where more graphics memory means fewer experts there or less
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ def broken_laws(lines: list[Line]) -> list[str]:
                 found.append(f"{line.vram_gib} GiB: over the card's budget")
             if plan.ram.total > plan.ram_available_bytes:
                 found.append(f"{line.ram_gib} GiB: over the RAM's budget")
-    for before, after in zip(lines, lines[1:], strict=False):
+    for before, after in itertools.pairwise(lines):
         less, more = before.plan, after.plan
         if before.ram_gib != after.ram_gib or isinstance(less, DoesNotFit):
             continue
@@ -106,7 +107,11 @@ def main() -> None:
         print("\n".join(f"| {' | '.join(row)} |" for row in rows))
     else:
         widths = [max(len(row[i]) for row in rows if row is HEAD or row[3]) for i in range(len(HEAD))]
-        print("\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows))
+        print(
+            "\n".join(
+                "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows
+            )
+        )
     if found := broken_laws(lines):
         raise SystemExit("\n".join(found))
 

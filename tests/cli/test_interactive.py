@@ -71,7 +71,7 @@ def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(start: Start, scripted_end
 def test_a_chat_that_does_not_fit_asks(start: Start, scripted_gguf: Path) -> None:
     terminal = start(scripted_gguf, "--no-think", "--context", "512", "--system", "Be kind.")
     terminal.wait_for("> ")
-    filling = "123 " * 40
+    filling = "123 " * 28
     for turn in range(2):
         terminal.type(f"{turn} {filling}\n")
         terminal.wait_for(ANSWER_TEXT)

@@ -35,7 +35,12 @@ def report(data: Path, *arguments: str, code: ExitCode = ExitCode.OK) -> dict[st
 def test_a_described_machine_with_every_summand(tmp_path: Path) -> None:
     found = report(tmp_path, "--vram", "16GiB", "--ram", "32GiB", "--gpu-name", "NVIDIA GeForce RTX 4090")
     assert found["fits"] is True
-    assert (found["context"], found["kv_type"], found["gpu_layers"], found["ubatch"]) == (32768, "f16", 41, 512)
+    assert (found["context"], found["kv_type"], found["gpu_layers"], found["ubatch"]) == (
+        32768,
+        "f16",
+        41,
+        512,
+    )
     assert 9 <= found["cpu_expert_layers"] <= 13
     assert found["weights_gpu_bytes"] + found["weights_ram_bytes"] == 19_572_951_552
     gpu = found["gpu"]
@@ -49,9 +54,8 @@ def test_a_described_machine_with_every_summand(tmp_path: Path) -> None:
 
 
 def test_values_set_by_hand(tmp_path: Path) -> None:
-    found = report(
-        tmp_path, *"--vram 48GiB --ram 64GiB --context 131072 --kv q4_0 --cpu-experts 7 --ubatch 1024".split()
-    )
+    by_hand = ("--context", "131072", "--kv", "q4_0", "--cpu-experts", "7", "--ubatch", "1024")
+    found = report(tmp_path, "--vram", "48GiB", "--ram", "64GiB", *by_hand)
     assert (found["context"], found["kv_type"]) == (131072, "q4_0")
     assert (found["cpu_expert_layers"], found["ubatch"]) == (7, 1024)
     assert found["kv_bytes"] == 720 * MIB
@@ -105,9 +109,15 @@ def test_missing_files_and_wrong_sizes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("16GiB", 16 * GIB), ("16 GB", 16 * GIB), ("16g", 16 * GIB), ("15888MiB", 15888 * MIB), ("1.5T", 1536 * GIB),
-     ("4096", 4096)],
-)  # fmt: skip
+    [
+        ("16GiB", 16 * GIB),
+        ("16 GB", 16 * GIB),
+        ("16g", 16 * GIB),
+        ("15888MiB", 15888 * MIB),
+        ("1.5T", 1536 * GIB),
+        ("4096", 4096),
+    ],
+)
 def test_sizes(text: str, size: int) -> None:
     assert size_of(text) == size
 
@@ -129,10 +139,10 @@ def test_a_described_card_takes_the_place_of_all_others() -> None:
 
 
 def test_what_was_measured_here_is_used(tmp_path: Path, demo_gguf: Path) -> None:
+    from clover_gui.hardware.probe import probe_machine
     from clover_gui.model_file.header import read_model_file
     from clover_gui.planning.plan import FitPlan
     from clover_gui.planning.planner import make_plan
-    from clover_gui.hardware.probe import probe_machine
 
     model = read_model_file(demo_gguf)
     plan = make_plan(probe_machine(tmp_path), model)

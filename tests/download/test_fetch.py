@@ -122,7 +122,7 @@ def test_ctrl_c_keeps_the_part_and_says_how_to_go_on(hub: FakeHub, tmp_path: Pat
     )
     assert child.stderr is not None
     seen = ""
-    while f"{6 * CHUNK >> 10} KB of" not in seen:
+    while f"{6 * CHUNK // 1000} KB of" not in seen:
         line = child.stderr.readline()
         assert line, seen
         seen += line

@@ -89,9 +89,9 @@ def test_a_moment_has_a_line(phase: Phase) -> None:
 
 def test_numbers_of_a_running_download() -> None:
     assert (
-        status_text(STATUSES[Phase.DOWNLOADING]) == "33 %, 1.0 GB of 3.0 GB, 30 MB per second, 1 min 8 s left"
+        status_text(STATUSES[Phase.DOWNLOADING]) == "33 %, 1.1 GB of 3.2 GB, 31 MB per second, 1 min 8 s left"
     )
-    assert "2.0 GB" in status_text(STATUSES[Phase.NO_SPACE])
+    assert "2.1 GB" in status_text(STATUSES[Phase.NO_SPACE])
 
 
 def test_notes_have_sentences() -> None:

@@ -4,6 +4,7 @@
     python -m tests.kit.gguf_maker scripted OUT      always the same thinking-then-answer text
     python -m tests.kit.gguf_maker long|endless|transcript OUT
     python -m tests.kit.gguf_maker twin OUT          full-size shapes, sparse file of 19.7 GiB (7 MB on disk)
+    python -m tests.kit.gguf_maker twin8 OUT         the same with 8 layers (4.6 GiB), quick enough to run
     python -m tests.kit.gguf_maker big-vocabulary|unknown OUT
     python -m tests.kit.gguf_maker damaged FOLDER    one broken file of each kind
 
@@ -288,6 +289,7 @@ MAKERS: dict[str, Callable[[Path], object]] = {
     "endless": lambda path: make_scripted(path, script=scripts.ENDLESS),
     "transcript": lambda path: make_scripted(path, script=scripts.TRANSCRIPT, template=None),
     "twin": make_twin,
+    "twin8": lambda path: make_twin(path, layers=8),
     "big-vocabulary": make_big_vocabulary,
     "unknown": make_unknown,
     "damaged": make_damaged,

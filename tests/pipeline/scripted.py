@@ -24,7 +24,9 @@ from clover_gui.pipeline.dry_run import DryRunner
 from clover_gui.pipeline.free_memory import FreeMemory
 from clover_gui.pipeline.gpu_choice import choose_gpu
 from clover_gui.pipeline.measurements import Measurements
-from clover_gui.pipeline.placing import Placer, PlacingEvent, Planned, Services
+from clover_gui.pipeline.placing import Placer
+from clover_gui.pipeline.placing_events import PlacingEvent, Planned
+from clover_gui.pipeline.services import Services
 from clover_gui.planning.plan import Wishes
 from tests.chat.fake_engine import FakeEngine
 

@@ -145,5 +145,3 @@ def test_buffers_are_grouped_by_device() -> None:
         BufferBytes("CUDA_Host", "CUDA0", True, 4),
     )
     assert [[b.buffer for b in group] for group in devices_of(buffers)] == [["CUDA0"], ["CUDA1"]]
-
-

@@ -30,7 +30,8 @@ from clover_gui.pipeline.gpu_choice import (
     judge_devices,
 )
 from clover_gui.pipeline.measured import GPU_NOT_USED
-from clover_gui.pipeline.placing import OUT_OF_MEMORY, Placed, Replanned, load_settings
+from clover_gui.pipeline.placing import load_settings
+from clover_gui.pipeline.placing_events import OUT_OF_MEMORY, Placed, Replanned
 from clover_gui.planning.budget import usable_bytes
 from clover_gui.planning.clover_shape import clover_shape
 from clover_gui.planning.fit_watch import FitWatch
@@ -102,7 +103,10 @@ def test_unified_memory_without_figures_is_kept_with_the_ram_as_its_pool(tmp_pat
 def test_a_card_wins_over_graphics_with_more_shared_memory() -> None:
     """The processor's graphics were chosen, nine times slower."""
     inside = Gpu(
-        "Intel Iris Xe Graphics", "Intel", DeviceKind.INTEGRATED, shared_total_bytes=16 * GIB,
+        "Intel Iris Xe Graphics",
+        "Intel",
+        DeviceKind.INTEGRATED,
+        shared_total_bytes=16 * GIB,
         shared_free_bytes=16 * GIB,
     )
     card = Gpu("NVIDIA GeForce RTX 4060 Laptop GPU", "NVIDIA", DeviceKind.DISCRETE, 8 * GIB, 8 * GIB)
@@ -143,8 +147,13 @@ def test_a_card_that_was_lost_in_sleep_is_said(tmp_path: Path) -> None:
 def test_shared_memory_is_not_added_to_the_cards_own() -> None:
     """A 12 GB card was shown as 19.8 GB."""
     card = Gpu(
-        "NVIDIA RTX A2000 12GB", "NVIDIA", DeviceKind.DISCRETE, 12 * GIB, 12 * GIB,
-        shared_total_bytes=int(7.8 * GIB), shared_free_bytes=int(7.8 * GIB),
+        "NVIDIA RTX A2000 12GB",
+        "NVIDIA",
+        DeviceKind.DISCRETE,
+        12 * GIB,
+        12 * GIB,
+        shared_total_bytes=int(7.8 * GIB),
+        shared_free_bytes=int(7.8 * GIB),
     )
     assert usable_bytes(card, 32 * GIB) == 12 * GIB
     assert fitted(machine(card), engine((card.name, "gpu", 12))).gpu_available_bytes == 12 * GIB
@@ -286,7 +295,9 @@ def test_moving_experts_changes_the_load_and_the_numbers_together() -> None:
     assert speeds == sorted(set(speeds), reverse=True)
 
 
-@pytest.mark.parametrize(("kv_type", "share"), [(KvType.F16, 1), (KvType.Q8_0, 17 / 32), (KvType.Q4_0, 9 / 32)])
+@pytest.mark.parametrize(
+    ("kv_type", "share"), [(KvType.F16, 1), (KvType.Q8_0, 17 / 32), (KvType.Q4_0, 9 / 32)]
+)
 def test_the_prediction_uses_the_type_of_the_load(kv_type: KvType, share: float) -> None:
     """The estimate ignored the cache's type: 52 GB for about 10."""
     gpu = replace(CARD, vram_total_bytes=48 * GIB, vram_free_bytes=48 * GIB)
@@ -311,11 +322,14 @@ def test_a_layout_is_what_the_engine_is_asked_for() -> None:
     plan = fitted(machine(CARD), engine((CARD.name, "gpu", 16)))
     settings = load_settings(plan, Path("m.gguf"))
     layout = Layout(plan.gpu_layers, plan.cpu_expert_layers, plan.context, plan.kv_type, plan.batch)
-    assert Layout(
-        settings.gpu_layers,
-        settings.cpu_expert_layers,
-        settings.context,
-        KvType(settings.kv_type),
-        settings.batch,
-    ) == layout
+    assert (
+        Layout(
+            settings.gpu_layers,
+            settings.cpu_expert_layers,
+            settings.context,
+            KvType(settings.kv_type),
+            settings.batch,
+        )
+        == layout
+    )
     assert os.fspath(settings.path) == "m.gguf"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clover_gui.pipeline.measurements import FILE_NAME, Measurements
-from clover_gui.pipeline.placing import Services
+from clover_gui.pipeline.services import Services
 from clover_gui.planning.clover_shape import clover_shape
 from clover_gui.planning.plan import FitPlan, KvType
 from clover_gui.planning.planner import make_plan

@@ -14,15 +14,14 @@ from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.dry_run import DryRunEnd, DryRunner
 from clover_gui.pipeline.measured import GPU_NOT_USED, MORE_THAN_PLANNED
 from clover_gui.pipeline.measurements import Measurements
-from clover_gui.pipeline.placing import (
+from clover_gui.pipeline.placing import load_settings, ran_out_of_memory
+from clover_gui.pipeline.placing_events import (
     MEMORY_TAKEN,
     MORE_NEEDED,
     OUT_OF_MEMORY,
     Placed,
     PlanChecked,
     Replanned,
-    load_settings,
-    ran_out_of_memory,
 )
 from clover_gui.planning.clover_shape import clover_shape
 from clover_gui.planning.memory import Layout, gpu_need, ram_need
@@ -46,7 +45,9 @@ CLOVER = clover_shape()
 def buffers(gpu: Need, ram: Need, extra_compute: int = 0) -> tuple[BufferBytes, ...]:
     """What an engine would report that needs exactly what was planned, or a little more."""
     return (
-        BufferBytes("CUDA0", "CUDA0", False, gpu.weights, gpu.kv + gpu.recurrent, gpu.compute + extra_compute),
+        BufferBytes(
+            "CUDA0", "CUDA0", False, gpu.weights, gpu.kv + gpu.recurrent, gpu.compute + extra_compute
+        ),
         BufferBytes("CPU", "CPU", True, ram.weights, ram.kv + ram.recurrent, ram.compute),
     )
 
@@ -204,9 +205,7 @@ def test_the_drivers_share_is_learned_and_used_next_time(tmp_path: Path) -> None
 
     async def one(measurements: Measurements) -> tuple[FitPlan, Placed]:
         memory = ScriptedMemory(15 * GIB, ours=None)
-        planned, _ = await placed(
-            ScriptedEngine(), here, CLOVER, services(here, memory, None, measurements)
-        )
+        planned, _ = await placed(ScriptedEngine(), here, CLOVER, services(here, memory, None, measurements))
         engine = ScriptedEngine(buffers=buffers(planned.plan.gpu, planned.plan.ram))
         taken = planned.plan.gpu.buffers + 600 * MIB
         memory.left = [15 * GIB, 15 * GIB, 15 * GIB - taken]

@@ -83,8 +83,10 @@ def check(plan: FitPlan, model: ModelFile, asked: Wishes) -> None:
     if asked.context is not None:
         assert plan.context == min(asked.context, model.trained_context)
     assert asked.kv_type in (None, plan.kv_type)
-    assert asked.gpu_layers is None or plan.gpu_layers == min(asked.gpu_layers, all_gpu_layers(model)) or (
-        not plan.devices
+    assert (
+        asked.gpu_layers is None
+        or plan.gpu_layers == min(asked.gpu_layers, all_gpu_layers(model))
+        or (not plan.devices)
     )
     if asked.cpu_expert_layers is not None and plan.placement is Placement.EXPERTS_ON_CPU:
         assert plan.cpu_expert_layers == min(asked.cpu_expert_layers, model.layer_count)
@@ -144,7 +146,9 @@ def test_more_ram_is_never_worse(ram: int, extra: int, vram: int) -> None:
     for free in (ram, ram + extra):
         here = machine(1, gpu)
         memory = Memory(free, free)
-        found.append(make_plan(here.__class__(here.system, here.processor, memory, None, (gpu,)), CLOVER, None, gpu))
+        found.append(
+            make_plan(here.__class__(here.system, here.processor, memory, None, (gpu,)), CLOVER, None, gpu)
+        )
     less, more = found
     if isinstance(less, FitPlan):
         assert isinstance(more, FitPlan)

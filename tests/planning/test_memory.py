@@ -125,7 +125,9 @@ def test_tied_embeddings_are_held_twice_with_a_gpu() -> None:
     assert ram_need(model, Layout(0, 0, 8192, KvType.F16)).weights == model.weight_bytes
 
 
-@pytest.mark.parametrize(("kv_type", "share"), [(KvType.F16, 1.0), (KvType.Q8_0, 17 / 32), (KvType.Q4_0, 9 / 32)])
+@pytest.mark.parametrize(
+    ("kv_type", "share"), [(KvType.F16, 1.0), (KvType.Q8_0, 17 / 32), (KvType.Q4_0, 9 / 32)]
+)
 def test_the_cache_follows_its_type(kv_type: KvType, share: float) -> None:
     for context in (4096, 8192, 131072):
         assert kv_bytes(clover(), context, kv_type) == share * kv_bytes(clover(), context, KvType.F16)

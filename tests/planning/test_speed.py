@@ -52,7 +52,9 @@ def test_the_processor_or_the_memory_is_the_limit() -> None:
         found = expected_speed(dense_8b(), layout, [], Bandwidths((), ram), processor, threads)
         return found.tokens_per_second
 
-    assert rate(20 * GB, 8) == pytest.approx(rate(20 * GB, 4)), "four cores can read all that the memory gives"
+    assert rate(20 * GB, 8) == pytest.approx(rate(20 * GB, 4)), (
+        "four cores can read all that the memory gives"
+    )
     assert rate(200 * GB, 8) == pytest.approx(2 * rate(200 * GB, 4))
     old = Processor("old", "x86_64", 8, 16, frozenset({"sse4_2"}))
     assert rate(200 * GB, 8, old) < rate(200 * GB, 8) / 2
@@ -62,7 +64,9 @@ def test_all_layers_are_read_once_wherever_they_lie() -> None:
     model = clover()
     same = Bandwidths((50 * GB, 50 * GB), 50 * GB)
     layout = Layout(41, 0, 4096, KvType.F16)
-    one = expected_speed(model, layout, split_layers(model, 41, [1]), Bandwidths((50 * GB,), 50 * GB), DESKTOP, 8)
+    one = expected_speed(
+        model, layout, split_layers(model, 41, [1]), Bandwidths((50 * GB,), 50 * GB), DESKTOP, 8
+    )
     two = expected_speed(model, layout, split_layers(model, 41, [1, 1]), same, DESKTOP, 8)
     assert one.tokens_per_second == pytest.approx(two.tokens_per_second)
 

@@ -35,7 +35,7 @@ from clover_gui.explain import (
 )
 from clover_gui.explain.download_words import download_note_text, status_text
 from clover_gui.hardware.machine import Machine
-from clover_gui.i18n import _, file_size, number, size
+from clover_gui.i18n import _, file_size, number
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
@@ -313,7 +313,7 @@ class SetupPresenter(QObject):
         elif self._offer is not None:
             missing = self._offer.offer.missing_bytes
             if missing:
-                text = _("{missing} more must be free on this disk.").format(missing=size(missing))
+                text = _("{missing} more must be free on this disk.").format(missing=file_size(missing))
                 self._page.plan_card.show_notes([(text, True)])
             self._can_start = not missing and self._offer.runnable is not Runnable.NOT
 

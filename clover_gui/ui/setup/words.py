@@ -5,7 +5,7 @@ from __future__ import annotations
 from clover_gui.engine.protocol import LoadProgress
 from clover_gui.explain import describe_model
 from clover_gui.explain.repair_hints import finding_text
-from clover_gui.i18n import _, capped, duration, file_size, number, size
+from clover_gui.i18n import _, capped, duration, file_size, number
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.engine_install import InstallProgress
 from clover_gui.pipeline.obtain import ModelOffer, Runnable
@@ -28,7 +28,9 @@ def offer_rows(offer: ModelOffer, folder: str) -> Rows:
     if 0 < here < source.size_bytes:
         amount = _("{size}, of which {here} are here already").format(size=amount, here=file_size(here))
     space = _("{needed} needed, {free} free in {folder}").format(
-        needed=size(offer.offer.needed_bytes), free=size(offer.offer.free_bytes), folder=capped(folder, 120)
+        needed=file_size(offer.offer.needed_bytes),
+        free=file_size(offer.offer.free_bytes),
+        folder=capped(folder, 120),
     )
     return (
         (_("File"), capped(source.file_name)),
