@@ -28,6 +28,7 @@ from clover_gui.explain.findings import (
     describe_plan,
     describe_processor,
     describe_speed,
+    likely_causes,
     refusal_text,
 )
 from clover_gui.explain.hints import (
@@ -62,6 +63,7 @@ __all__ = [
     "engine_failures",
     "explain",
     "file_failures",
+    "likely_causes",
     "note_text",
     "refit_text",
     "refusal_text",

@@ -38,6 +38,26 @@ def describe_gpus(machine: Machine) -> tuple[str, ...]:
     return tuple(describe_gpu(gpu) for gpu in machine.gpus)
 
 
+def likely_causes(machine: Machine) -> tuple[str, ...]:
+    """Why no graphics device may have been found although there is one; empty where one was found."""
+    if machine.gpus:
+        return ()
+    kinds = {note.kind for note in machine.notes if note.probe in ("nvidia", "graphics")}
+    causes = []
+    if "device-lost" in kinds:
+        causes.append(_("The driver has lost the card, as can happen after sleep: start the machine again."))
+    if "driver-error" in kinds:
+        causes.append(_("The driver was updated while it was in use: start the machine again."))
+    if "permission" in kinds:
+        causes.append(_("This user may not use the graphics device (on Linux: the groups render and video)."))
+    if "under WSL" in machine.system:
+        causes.append(_("Under WSL the driver of Windows is used: install or update it there."))
+    if not causes:
+        causes.append(_("The driver of the card is not installed."))
+        causes.append(_("The program runs in a container or a remote session that has no access to it."))
+    return tuple(causes)
+
+
 def describe_memory(memory: Memory) -> str:
     return _("{total} of memory, {free} free").format(
         total=size(memory.total_bytes), free=size(memory.available_bytes)

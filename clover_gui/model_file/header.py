@@ -98,7 +98,7 @@ def summarise(container: Container) -> ModelFile:
         key_length=keys.number("attention.key_length", embedding // head_count),
         feed_forward_length=keys.number("feed_forward_length"),
         expert_feed_forward_length=keys.number("expert_feed_forward_length"),
-        largest_expert_tensor_bytes=parts.largest_expert_tensor_bytes,
+        largest_layer_tensor_bytes=parts.largest_layer_tensor_bytes,
     )
 
 
@@ -121,7 +121,7 @@ class _Parts:
         self.other_bytes = 0
         self.embedding_length = 0
         self.vocabulary_size = 0
-        self.largest_expert_tensor_bytes = 0
+        self.largest_layer_tensor_bytes = 0
         self._layers: dict[int, list[tuple[str, int]]] = {}
 
     @property
@@ -132,8 +132,7 @@ class _Parts:
         found = _LAYER.fullmatch(tensor.name)
         if found and int(found[1]) < MAX_LAYERS:
             self._layers.setdefault(int(found[1]), []).append((found[2], tensor.size_bytes))
-            if _EXPERTS.match(found[2]):
-                self.largest_expert_tensor_bytes = max(self.largest_expert_tensor_bytes, tensor.size_bytes)
+            self.largest_layer_tensor_bytes = max(self.largest_layer_tensor_bytes, tensor.size_bytes)
         elif tensor.name in _TOKEN_EMBEDDINGS:
             self.token_embedding_bytes += tensor.size_bytes
             if tensor.name == _TOKEN_EMBEDDINGS[0] and len(tensor.dims) == 2:

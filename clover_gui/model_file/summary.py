@@ -59,8 +59,8 @@ class ModelFile:
     ``quantization`` is a label like "Q4_K_M"; ``trained_context`` is 0 where the file does not tell.
     ``layers`` has one entry per repeating layer, in order. ``tied_output``: the output uses the token
     embeddings, and an engine with a GPU keeps a second copy of them there. ``feed_forward_length`` is
-    that of a dense layer (0 where all are expert layers). ``largest_expert_tensor_bytes`` is the largest
-    single tensor of experts. Names are capped and free of control characters.
+    that of a dense layer (0 where all are expert layers). ``largest_layer_tensor_bytes`` is the largest
+    single tensor of a layer. Names are capped and free of control characters.
     """
 
     path: Path
@@ -89,7 +89,7 @@ class ModelFile:
     key_length: int = 0
     feed_forward_length: int = 0
     expert_feed_forward_length: int = 0
-    largest_expert_tensor_bytes: int = 0
+    largest_layer_tensor_bytes: int = 0
 
     @property
     def has_template(self) -> bool:

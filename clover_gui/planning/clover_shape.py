@@ -55,7 +55,7 @@ def clover_shape() -> ModelFile:
         head_count=_HEADS,
         key_length=_HEAD,
         expert_feed_forward_length=_WIDTH,
-        largest_expert_tensor_bytes=_q4_k(_EMBEDDING * _WIDTH * _EXPERTS),
+        largest_layer_tensor_bytes=_q4_k(_EMBEDDING * _WIDTH * _EXPERTS),
     )
 
 

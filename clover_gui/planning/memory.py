@@ -27,6 +27,8 @@ CONTEXT_STEP = 256
 # With the whole model on several GPUs the engine keeps so many copies of its inputs
 # (GGML_SCHED_MAX_COPIES).
 _PIPELINE_COPIES = 4
+# From this many tokens on a GPU also computes with weights in RAM (ggml's op_offload_min_batch_size).
+_OFFLOADED_BATCH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,9 @@ def gpu_needs(
     compute = compute_bytes(model, layout) + (
         (_PIPELINE_COPIES - 1) * _input_bytes(model, layout) if pipeline else 0
     )
-    if layout.cpu_expert_layers and layout.batch >= 32:
-        # Long prompts are computed on the GPU all the same: room for one tensor of experts at a time.
-        compute += model.largest_expert_tensor_bytes
+    if layout.batch >= _OFFLOADED_BATCH and (layout.cpu_expert_layers or not everything):
+        # Long prompts are computed on the GPU all the same: room for one tensor out of the RAM at a time.
+        compute += model.largest_layer_tensor_bytes
     return tuple(
         Need(
             weights=_device_weights(model, layout, part),
@@ -112,12 +114,13 @@ def ram_need(model: ModelFile, layout: Layout) -> Need:
     here = range(min(gpu_start, model.layer_count))
     on_gpu = gpu_weight_bytes(model, layout.gpu_layers, layout.cpu_expert_layers)
     copied = model.token_embedding_bytes if model.tied_output and layout.gpu_layers > 0 else 0
-    everything = layout.gpu_layers >= all_gpu_layers(model) and layout.cpu_expert_layers == 0
+    everything = layout.gpu_layers >= all_gpu_layers(model)
+    handed_over = everything and (layout.cpu_expert_layers == 0 or layout.batch >= _OFFLOADED_BATCH)
     return Need(
         weights=model.weight_bytes - (on_gpu - copied),
         kv=_kv_of(model, here, layout),
         recurrent=_state_of(model, here),
-        compute=_input_bytes(model, layout) if everything else compute_bytes(model, layout),
+        compute=_input_bytes(model, layout) if handed_over else compute_bytes(model, layout),
         overhead=PROCESS_OVERHEAD_BYTES + STATE_COPIES * model.attention.recurrent_bytes,
         output=output_bytes(model, layout),
     )
@@ -213,8 +216,8 @@ def padded(context: int) -> int:
 
 
 def _input_bytes(model: ModelFile, layout: Layout) -> int:
-    """What stays in RAM when everything else is on the GPU: embedded tokens and the mask."""
-    return layout.batch * (4 * model.embedding_length + 2 * padded(layout.context))
+    """What stays in RAM when long prompts are computed on the GPU: embedded tokens, twice, and the mask."""
+    return layout.batch * (8 * model.embedding_length + 2 * padded(layout.context))
 
 
 def _kv_of(model: ModelFile, part: range, layout: Layout) -> int:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clover_gui.engine.protocol import EngineDevice, EngineInfo
+from clover_gui.explain import device_use_text
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory, Processor
-from clover_gui.pipeline.gpu_choice import GPU_NOT_SEEN, GPU_UNUSABLE, SOFTWARE_GPU, GpuChoice, choose_gpu
+from clover_gui.pipeline.gpu_choice import (
+    GPU_NOT_SEEN,
+    GPU_UNUSABLE,
+    SOFTWARE_GPU,
+    DeviceUse,
+    GpuChoice,
+    choose_gpu,
+    judge_devices,
+)
 
 GB = 1 << 30
 CARD = Gpu("NVIDIA GeForce RTX 4070", "NVIDIA", DeviceKind.DISCRETE, 12 * GB, 11 * GB)
@@ -82,3 +93,32 @@ def test_another_makers_card_is_not_taken_for_it() -> None:
     choice = choose_gpu(machine(amd), engine(device("CUDA0", "NVIDIA GeForce RTX 4070")))
     assert choice.gpu is not None
     assert choice.gpu.name == "NVIDIA GeForce RTX 4070"
+
+
+def test_all_cards_are_used_and_twins_are_told_apart() -> None:
+    twins = tuple(replace(CARD, bus_id=f"0000:0{n}:00.0", index=n, vram_free_bytes=n * GB) for n in (1, 2))
+    info = engine(device("CUDA0", CARD.name), device("CUDA1", CARD.name), device("Vulkan0", "UHD", "igpu"))
+    choice = choose_gpu(machine(*twins, INSIDE), info)
+    assert [gpu.bus_id for gpu in choice.gpus] == ["0000:01:00.0", "0000:02:00.0"]
+    assert [verdict.use for verdict in judge_devices(machine(*twins, INSIDE), info)] == [
+        DeviceUse.USED,
+        DeviceUse.USED,
+        DeviceUse.SLOWER,
+    ]
+
+
+def test_every_device_has_a_verdict_and_a_sentence() -> None:
+    bare = Gpu("NVIDIA card", "NVIDIA", DeviceKind.DISCRETE, source="pci", bus_id="0000:03:00.0")
+    silent = Gpu("Intel Arc A770", "Intel", DeviceKind.DISCRETE)
+    mute = EngineDevice("Vulkan0", "Intel(R) Arc(tm) A770 Graphics (DG2)", "Vulkan", "gpu", 0, 0)
+    cases = (
+        (bare, engine(), DeviceUse.NO_DRIVER),
+        (CARD, engine(), DeviceUse.NOT_SEEN),
+        (CARD, engine(offload=False), DeviceUse.NO_GPU_ENGINE),
+        (silent, engine(mute), DeviceUse.SIZE_UNKNOWN),
+        (CARD, None, DeviceUse.NOT_SEEN),
+    )
+    for gpu, info, use in cases:
+        (verdict,) = judge_devices(machine(gpu), info)
+        assert verdict.use is use
+        assert device_use_text(use.value)

@@ -15,6 +15,7 @@ from clover_gui.planning.budget import RAM_RESERVE_BYTES, Known
 from clover_gui.planning.memory import all_gpu_layers
 from clover_gui.planning.plan import DoesNotFit, FitPlan, KvType, Placement, Wishes
 from clover_gui.planning.planner import make_plan
+from tests.benchmarks.plan_table import broken_laws, table
 from tests.planning.shapes import GIB, MIB, card, clover, dense_8b, machine, tied_small
 
 CLOVER = clover()
@@ -184,3 +185,11 @@ def test_two_cards_share_the_layers() -> None:
     one = make_plan(machine(32, cards[0]), CLOVER, None, cards[0])
     assert isinstance(one, FitPlan)
     assert plan.cpu_expert_layers < one.cpu_expert_layers
+
+
+@pytest.mark.parametrize("context", [None, 8192, 131072])
+def test_the_table_of_cards_makes_sense_line_by_line(context: int | None) -> None:
+    lines = list(table(CLOVER, Wishes(context=context)))
+    assert len(lines) == 30
+    assert broken_laws(lines) == []
+    assert all(line.seconds < 1 for line in lines)
