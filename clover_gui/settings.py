@@ -21,14 +21,14 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "theme": ("system", "light", "dark"),
     "kv_type": ("", "f16", "q8_0"),
 }
-_RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (0, 1 << 16)}
+_RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (-1, 1 << 16)}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. Empty string or 0 means: choose for me (or: the usual place or address).
 
-    ``context`` in tokens; ``reserve_mb`` is the graphics memory that stays free, in MiB;
+    ``context`` in tokens; ``reserve_mb`` is the graphics memory that stays free, in MiB (-1: choose for me);
     ``window`` is x, y, width, height of the last window.
     """
 
@@ -40,7 +40,7 @@ class Settings:
     proxy: str = ""
     context: int = 0
     kv_type: str = ""
-    reserve_mb: int = 1024
+    reserve_mb: int = -1
     thinking: bool = True
     window: tuple[int, int, int, int] | None = None
 

@@ -12,28 +12,39 @@ from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog, resolve_model
 from clover_gui.chat.async_store import AsyncChatStore
+from clover_gui.chat.events import AnswerEnded
 from clover_gui.download.hub_settings import hub_settings
 from clover_gui.download.manager import DownloadManager
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import Sampling
 from clover_gui.errors import CloverError, ModelFileMissing
-from clover_gui.explain import describe_model, describe_plan, explain, store_text
+from clover_gui.explain import (
+    describe_measure,
+    describe_model,
+    describe_plan,
+    explain,
+    refit_text,
+    store_text,
+)
 from clover_gui.explain.repair_hints import speech_text
-from clover_gui.hardware.machine import Gpu
 from clover_gui.i18n import _, capped
 from clover_gui.patching.check import SpeechCheck
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.prepare import ReadyToChat
 from clover_gui.pipeline.sampling_defaults import default_sampling
+from clover_gui.planning.fit_watch import FitWatch, RefitOffer
 from clover_gui.planning.plan import KvType, Wishes
 from clover_gui.settings import Settings
 from clover_gui.ui.chat.presenter import ChatPresenter
 from clover_gui.ui.gauges.memory_poll import poll_memory
+from clover_gui.ui.gauges.readings import MemoryReading
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.setup.setup_presenter import SetupPresenter
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.notice_bar import NoticeKind
+
+REFIT = "refit"
 
 
 class Workspace:
@@ -57,6 +68,7 @@ class Workspace:
         self._ready: ReadyToChat | None = None
         self._polling: asyncio.Task[None] | None = None
         self._speech_notice: tuple[str, NoticeKind] | None = None
+        self._fit_watch: FitWatch | None = None
         self.engine = EngineClient()
         self.catalog = load_catalog()
         self.setup = SetupPresenter(
@@ -68,6 +80,7 @@ class Workspace:
         self.setup.progressed.connect(self._show_load_progress)
         self.setup.failed.connect(self._load_failed)
         self.setup.checked.connect(self._speech_checked)
+        window.chat_page.notice.action_triggered.connect(self._notice_action)
         window.chat_page.model_requested.connect(self._choose_model)
         window.setup_page.back_requested.connect(window.show_chat)
 
@@ -86,6 +99,7 @@ class Workspace:
             sampling=self._sampling,
             default_thinking=self._settings().thinking,
         )
+        self.chat.answer_finished.connect(self._answered)
         await self.chat.start()
         self.chat.model_changed()
         opened = self.store.opened
@@ -157,7 +171,7 @@ class Workspace:
         return Wishes(
             context=settings.context or None,
             kv_type=KvType(settings.kv_type) if settings.kv_type else None,
-            reserve_bytes=settings.reserve_mb << 20,
+            reserve_bytes=settings.reserve_mb << 20 if settings.reserve_mb >= 0 else None,
         )
 
     def _sampling(self, thinking: bool | None) -> Sampling:
@@ -202,6 +216,11 @@ class Workspace:
         entry = self.catalog.entry_for(ready.model.path, ready.model.name, ready.model.architecture)
         name = entry.title if entry else capped(ready.model.name) or capped(ready.model.path.stem)
         details = [*describe_model(ready.model), *describe_plan(ready.plan, ready.model.layer_count)]
+        if ready.measured is not None:
+            details += [
+                describe_measure(device.name, device.planned_bytes, device.measured_bytes)
+                for device in ready.measured.devices
+            ]
         self._window.chat_page.show_model(name, "\n".join(details))
         self._window.show_model_title(name)
 
@@ -241,6 +260,34 @@ class Workspace:
     def _watch_memory(self, ready: ReadyToChat) -> None:
         if self._polling is not None:
             self._polling.cancel()
-        gpu: Gpu | None = ready.machine.best_gpu if ready.plan.gpu.total else None
-        show = self._window.chat_page.gauges.show_memory
-        self._polling = self._tasks.start(poll_memory(gpu, lambda: self.engine.pid, show), "memory gauges")
+        gpu = ready.gpus[0] if ready.gpus else None
+        self._fit_watch = FitWatch(ready.plan)
+        self._polling = self._tasks.start(
+            poll_memory(gpu, lambda: self.engine.pid, self._memory_read), "memory gauges"
+        )
+
+    def _memory_read(self, reading: MemoryReading) -> None:
+        self._window.chat_page.gauges.show_memory(reading)
+        if self._fit_watch is not None and reading.vram is not None:
+            self._offer_refit(self._fit_watch.memory(reading.vram.available))
+
+    def _answered(self, result: AnswerEnded | CloverError) -> None:
+        """Every answer teaches how fast this plan is here; a far slower one is worth an offer."""
+        ready = self._ready
+        if not isinstance(result, AnswerEnded) or ready is None or result.message.stats is None:
+            return
+        stats = result.message.stats
+        if self._fit_watch is not None:
+            self._offer_refit(self._fit_watch.answer(stats.tokens_written, stats.write_seconds))
+        measurements = self.setup.services.measurements
+        measurements.learn_speed(ready.model, ready.plan, stats.tokens_written, stats.write_seconds)
+        self._tasks.start(asyncio.to_thread(measurements.save), "save measurements")
+
+    def _offer_refit(self, offer: RefitOffer | None) -> None:
+        if offer is not None:
+            notice = self._window.chat_page.notice
+            notice.show_notice(refit_text(offer), NoticeKind.WARNING, (REFIT, _("Load again")))
+
+    def _notice_action(self, key: str) -> None:
+        if key == REFIT and self._ready is not None:
+            self.setup.start(self._ready.model.path)

@@ -26,7 +26,7 @@ from clover_gui.settings import Settings
 
 CONTEXT_CHOICES = (0, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
 
-RESERVE_CHOICES_MB = (0, 256, 512, 1024, 1536, 2048, 4096)
+RESERVE_CHOICES_MB = (-1, 0, 256, 512, 1024, 1536, 2048, 4096)
 
 
 class SettingsDialog(QDialog):
@@ -68,7 +68,7 @@ class SettingsDialog(QDialog):
             _("Context memory"),
         )
         self.reserve = _choice(
-            tuple((mb, size(mb << 20)) for mb in RESERVE_CHOICES_MB),
+            tuple((mb, size(mb << 20) if mb >= 0 else _("Automatic")) for mb in RESERVE_CHOICES_MB),
             settings.reserve_mb,
             _("Graphics memory to keep free"),
         )

@@ -7,9 +7,11 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from clover_gui.i18n import _, size
+from clover_gui.model_file.summary import ModelFile
 from clover_gui.planning.plan import FitPlan, Need
 from clover_gui.ui.gauges.segment_bar import Segment, SegmentBar
 from clover_gui.ui.setup.card import Card
+from clover_gui.ui.setup.plan_controls import PlanControls
 from clover_gui.ui.theme import Theme
 
 
@@ -38,9 +40,12 @@ class PlanCard(Card):
             for column, widget in enumerate(widgets):
                 bars.addWidget(widget, row, column)
         self.body.addLayout(bars)
+        self.controls = PlanControls()
         self._legend = QHBoxLayout()
         self._legend_labels: list[QLabel] = []
         self.body.addLayout(self._legend)
+        self.body.addWidget(self.controls)
+        self.controls.hide()
         self.undo_button = QPushButton()
         self.undo_button.setProperty("kind", "quiet")
         self.undo_button.clicked.connect(self.undo_requested)
@@ -57,9 +62,16 @@ class PlanCard(Card):
         self._plan = plan
         self._draw()
 
+    def show_controls(self, model: ModelFile | None, plan: FitPlan | None) -> None:
+        """What can be set by hand for this model; None hides it."""
+        self.controls.setVisible(model is not None)
+        if model is not None:
+            self.controls.show_model(model, plan)
+
     def retranslate(self) -> None:
         """Write the card's own texts again."""
         self.title_label.setText(_("How it fits"))
+        self.controls.retranslate()
         self.undo_button.setText(_("Undo the repair"))
         self.undo_button.setToolTip(_("Bring back the file bit by bit as it was published"))
         self._draw()
@@ -100,7 +112,7 @@ class PlanCard(Card):
         return (
             (_("model"), need.weights, QColor(colors.gauge_ours)),
             (_("context"), need.kv + need.recurrent, QColor(colors.gauge_writing)),
-            (_("working space"), need.compute + need.overhead, QColor(colors.gauge_others)),
+            (_("working space"), need.compute + need.overhead + need.output, QColor(colors.gauge_others)),
         )
 
     def _show_legend(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -19,41 +20,17 @@ from clover_gui.download.download import Download
 from clover_gui.download.manager import DownloadManager
 from clover_gui.download.progress import Phase, Status
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import EngineInfo
-from clover_gui.errors import CloverError, EngineError, EngineMissing
-from clover_gui.explain import (
-    advice_text,
-    describe_disk,
-    describe_engine,
-    describe_gpus,
-    describe_memory,
-    describe_plan,
-    describe_processor,
-    explain,
-    note_text,
-    warning_text,
-)
+from clover_gui.errors import CloverError, DoesNotFitError, EngineMissing
 from clover_gui.explain.download_words import download_note_text, status_text
-from clover_gui.hardware.machine import Machine
-from clover_gui.i18n import _, file_size, number
-from clover_gui.model_file.summary import ModelFile
+from clover_gui.i18n import _, file_size
 from clover_gui.paths import DataFolder
-from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
 from clover_gui.pipeline.engine_install import install_engine, installer
 from clover_gui.pipeline.obtain import ModelOffer, Runnable, download, look_up
 from clover_gui.pipeline.prepare import (
-    EngineDescribed,
-    Examined,
-    Loading,
-    MachineProbed,
-    ModelRead,
-    PlanChecked,
     Planned,
     ReadyToChat,
     RepairDone,
-    Repairing,
     RepairWish,
-    Replanned,
     Services,
     SpeechChecked,
     StageEvent,
@@ -63,17 +40,14 @@ from clover_gui.pipeline.prepare import (
 from clover_gui.pipeline.repairing import undo_repair, was_repaired
 from clover_gui.planning.plan import Wishes
 from clover_gui.ui.setup.choices import FETCH, model_choices
+from clover_gui.ui.setup.plan_controls import PlanWishes
+from clover_gui.ui.setup.setup_display import SetupDisplay
 from clover_gui.ui.setup.setup_page import SetupPage
 from clover_gui.ui.setup.words import (
     install_text,
-    load_text,
-    model_rows,
     offer_rows,
-    repair_notes,
-    repair_text,
 )
 from clover_gui.ui.tasks import TaskSet
-from clover_gui.ui.widgets.notice_bar import NoticeKind
 
 Work = Callable[[], Awaitable[None]]
 
@@ -106,21 +80,21 @@ class SetupPresenter(QObject):
         self._catalog = catalog
         self._wishes = wishes
         self._manager = manager
+        self._display = SetupDisplay(page, self._progress)
         self._work: asyncio.Task[None] | None = None
-        self._machine: Machine | None = None
-        self._model: ModelFile | None = None
         self._path: Path | None = None
         self._own_files: list[Path] = []
         self._can_start = False
         self._kept_services: Services | None = None
         self._offer: ModelOffer | None = None
         self._download: Download | None = None
-        self._notes: list[tuple[str, bool]] = []
+        self._by_hand = PlanWishes()
         page.model_card.model_chosen.connect(self._chosen)
         page.start_requested.connect(self.start)
         page.cancel_requested.connect(self.cancel)
         page.pause_requested.connect(self._pause)
         page.plan_card.undo_requested.connect(self._undo_wished)
+        page.plan_card.controls.changed.connect(self._wishes_changed)
         page.look_again_requested.connect(self.look_again)
         page.set_busy(False, can_start=False)
 
@@ -158,6 +132,8 @@ class SetupPresenter(QObject):
     def choose(self, path: Path) -> None:
         """Choose a model file and see how it fits. Also for a file of one's own."""
         self._path, self._offer = path, None
+        self._by_hand = PlanWishes()
+        self._page.plan_card.controls.reset()
         self._run(lambda: self._plan(path), busy=False)
 
     def open_own_file(self, path: Path) -> None:
@@ -197,7 +173,9 @@ class SetupPresenter(QObject):
     def _models_folder(self) -> Path:
         return self._manager().folder
 
-    def _services(self) -> Services:
+    @property
+    def services(self) -> Services:
+        """Dry runs and measurements; one for the whole run of the program."""
         if self._kept_services is None:
             self._kept_services = Services.for_folder(self._data.root)
         return self._kept_services
@@ -247,20 +225,42 @@ class SetupPresenter(QObject):
             async for stage in stages:
                 self._show(stage)
 
-    async def _plan(self, path: Path) -> None:
-        self._clear_plan()
+    async def _plan(self, path: Path, *, keep: bool = False) -> None:
+        """See how a file fits. ``keep`` leaves what is shown until the new plan is there."""
+        if not keep:
+            self._display.clear_plan()
 
         async def plan() -> None:
-            stages = prepare(self._engine, path, self._models_folder(), self._wishes(), self._services())
+            stages = prepare(self._engine, path, self._models_folder(), self._wishes_now(), self.services)
             async with contextlib.aclosing(stages):
                 async for stage in stages:
                     self._show(stage)
                     if isinstance(stage, Planned):
                         return
 
-        await self._with_engine(plan)
+        try:
+            await self._with_engine(plan)
+        except DoesNotFitError as error:
+            self._show_refusal(error)
+            return
         self._page.plan_card.undo_button.setVisible(await was_repaired(path))
         self._can_start = True
+
+    def _wishes_changed(self, wishes: PlanWishes) -> None:
+        """The person moved something: plan again and show at once what it does."""
+        self._by_hand = wishes
+        path = self._path
+        if path is not None:
+            self._run(lambda: self._plan(path, keep=True), busy=False)
+
+    def _wishes_now(self) -> Wishes:
+        general, here = self._wishes(), self._by_hand
+        return replace(
+            general,
+            context=here.context or general.context,
+            kv_type=here.kv_type or general.kv_type,
+            cpu_expert_layers=here.cpu_expert_layers,
+        )
 
     def _undo_wished(self) -> None:
         path = self._path
@@ -278,8 +278,8 @@ class SetupPresenter(QObject):
                 self._engine,
                 path,
                 self._models_folder(),
-                self._wishes(),
-                self._services(),
+                self._wishes_now(),
+                self.services,
                 repair=RepairWish.ALLOW,
             )
             async with contextlib.aclosing(stages):
@@ -294,7 +294,7 @@ class SetupPresenter(QObject):
 
     async def _look_up(self, entry: CatalogEntry) -> None:
         self._offer = None
-        self._clear_plan()
+        self._display.clear_plan()
         self._progress(_("Asking {host} for the model…").format(host=self._manager().hub.settings.host), None)
 
         async def ask() -> None:
@@ -348,7 +348,7 @@ class SetupPresenter(QObject):
         except EngineMissing as error:
             if installer() is None:
                 raise
-            self._show_engine(error)
+            self._display.show_engine(error)
             await self._install()
             await self._engine.close()
             await work()
@@ -362,78 +362,20 @@ class SetupPresenter(QObject):
 
     # ------------------------------------------------------------ what is shown
 
-    def _clear_plan(self) -> None:
-        self._page.plan_card.show_plan(None)
-        self._page.plan_card.show_rows(())
-        self._page.plan_card.show_notes(())
-        self._page.plan_card.undo_button.hide()
-
     def _show(self, stage: StageEvent) -> None:
-        match stage:
-            case MachineProbed(machine=machine):
-                self._machine = machine
-                self._show_machine(machine, None)
-            case EngineDescribed(info=info):
-                self._show_engine(info)
-            case ModelRead(model=model):
-                self._model = model
-                self._page.plan_card.show_rows(model_rows(model))
-                self._notes = []
-            case Examined(examination=examination):
-                self._notes = repair_notes(examination)
-            case Planned(plan=plan):
-                assert self._model is not None
-                lines = describe_plan(plan, self._model.layer_count)
-                context = _("{count} tokens").format(count=number(plan.context))
-                rows = (*model_rows(self._model), (_("Placement"), lines[0]), (_("Context"), context))
-                self._page.plan_card.show_rows(rows)
-                self._page.plan_card.show_plan(plan)
-                warnings = [(warning_text(word), False) for word in plan.warnings]
-                self._page.plan_card.show_notes(self._notes + warnings)
-            case PlanChecked(plan=plan) | Replanned(plan=plan):
-                self._page.plan_card.show_plan(plan)
-            case Repairing():
-                self._progress(*repair_text(stage))
-            case RepairDone(path=path):
-                self._path = path
-            case SpeechChecked(check=check):
-                self.checked.emit(check)
-            case Loading(progress=progress):
-                self._progress(*load_text(progress))
-            case ReadyToChat():
-                self._page.show_progress("", hidden=True)
+        """One step of the pipeline: on the page, and what it means for the next."""
+        self._display.show(stage)
+        if isinstance(stage, RepairDone):
+            self._path = stage.path
+        elif isinstance(stage, SpeechChecked):
+            self.checked.emit(stage.check)
 
-    def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:
-        rows = [
-            (_("Graphics"), "\n".join(describe_gpus(machine))),
-            (_("RAM"), describe_memory(machine.memory)),
-            (_("Processor"), describe_processor(machine.processor)),
-            (_("Disk"), describe_disk(machine.disk)),
-        ]
-        notes: list[tuple[str, bool]] = []
-        if engine is not None:
-            rows.append((_("Engine"), "\n".join(describe_engine(engine))))
-            command = installer_command(installer())
-            for advice in advise(machine, engine, installer=command):
-                if advice.key == "no-gpu":
-                    continue  # the row above says so already
-                text = advice_text(advice.key, advice.facts)
-                if advice.command:
-                    text += "\n" + _("The command for it: {command}").format(command=advice.command)
-                notes.append((text, advice.level is not AdviceLevel.NOTE))
-        notes += [(note_text(note), False) for note in machine.notes if note.kind != "no-driver"]
-        self._page.machine_card.show_rows(rows)
-        self._page.machine_card.show_notes(notes)
-
-    def _show_engine(self, engine: EngineInfo | EngineError) -> None:
-        if self._machine is not None:
-            self._show_machine(self._machine, engine)
+    def _show_refusal(self, error: DoesNotFitError) -> None:
+        self._display.show_refusal(error)
+        self.failed.emit(error)
 
     def _show_failure(self, error: CloverError) -> None:
-        explanation = explain(error)
-        self._page.notice.show_notice(f"{explanation.sentence} {explanation.next_step}", NoticeKind.ERROR)
-        if isinstance(error, EngineError) and self._machine is not None and self._model is None:
-            self._show_engine(error)
+        self._display.show_failure(error)
         self.failed.emit(error)
 
     def _progress(self, text: str, fraction: float | None) -> None:

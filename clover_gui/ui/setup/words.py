@@ -10,6 +10,7 @@ from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.engine_install import InstallProgress
 from clover_gui.pipeline.obtain import ModelOffer, Runnable
 from clover_gui.pipeline.repairing import Examination, Repairing
+from clover_gui.planning.plan import Speed
 
 Rows = tuple[tuple[str, str], ...]
 
@@ -64,6 +65,16 @@ def repair_notes(examination: Examination) -> list[tuple[str, bool]]:
     if examination.owner:
         lines.append(_("The file belongs to another program and is not changed: a copy of it is repaired."))
     return [(line, False) for line in lines]
+
+
+def speed_text(speed: Speed) -> str:
+    """How fast answers will be written, for the row of that name."""
+    rate = number(speed.tokens_per_second, 1 if speed.tokens_per_second < 10 else 0)
+    if speed.measured:
+        return _("{rate} tokens per second, measured on this machine").format(rate=rate)
+    return _("about {rate} tokens per second ({low} to {high}), estimated").format(
+        rate=rate, low=number(speed.low), high=number(speed.high)
+    )
 
 
 def repair_text(progress: Repairing) -> tuple[str, float | None]:

@@ -1,0 +1,162 @@
+"""What the set-up page shows of each step: machine, engine, file, plan, progress, failures.
+
+Gets the pipeline's events and errors and fills the page; decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clover_gui.engine.protocol import EngineInfo
+from clover_gui.errors import CloverError, DoesNotFitError, EngineError
+from clover_gui.explain import (
+    advice_text,
+    describe_disk,
+    describe_engine,
+    describe_gpus,
+    describe_memory,
+    describe_plan,
+    describe_processor,
+    explain,
+    note_text,
+    replan_text,
+    suggestion_text,
+    warning_text,
+)
+from clover_gui.hardware.machine import Machine
+from clover_gui.i18n import _, number
+from clover_gui.model_file.summary import ModelFile
+from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
+from clover_gui.pipeline.engine_install import installer
+from clover_gui.pipeline.prepare import (
+    EngineDescribed,
+    Examined,
+    Loading,
+    MachineProbed,
+    ModelRead,
+    PlanChecked,
+    Planned,
+    ReadyToChat,
+    Repairing,
+    Replanned,
+    StageEvent,
+)
+from clover_gui.planning.plan import FitPlan
+from clover_gui.ui.setup.setup_page import SetupPage
+from clover_gui.ui.setup.words import load_text, model_rows, repair_notes, repair_text, speed_text
+from clover_gui.ui.widgets.notice_bar import NoticeKind
+
+Notes = list[tuple[str, bool]]
+
+
+class SetupDisplay:
+    """``progress`` is called with a text and a fraction (None: no end known)."""
+
+    def __init__(self, page: SetupPage, progress: Callable[[str, float | None], None]) -> None:
+        self._page = page
+        self._progress = progress
+        self._machine: Machine | None = None
+        self._model: ModelFile | None = None
+        self._notes: Notes = []
+
+    def clear_plan(self) -> None:
+        """Nothing is chosen yet, or something else."""
+        card = self._page.plan_card
+        card.show_plan(None)
+        card.show_rows(())
+        card.show_notes(())
+        card.undo_button.hide()
+        card.show_controls(None, None)
+
+    def show(self, stage: StageEvent) -> None:
+        """One step of the pipeline."""
+        match stage:
+            case MachineProbed(machine=machine):
+                self._machine = machine
+                self._show_machine(machine, None)
+            case EngineDescribed(info=info):
+                self.show_engine(info)
+            case ModelRead(model=model):
+                self._model, self._notes = model, []
+                self._page.plan_card.show_rows(model_rows(model))
+            case Examined(examination=examination):
+                self._notes = repair_notes(examination)
+            case Planned(plan=plan):
+                self._show_plan(plan)
+            case _:
+                self._show_work(stage)
+
+    def _show_work(self, stage: StageEvent) -> None:
+        match stage:
+            case PlanChecked(plan=plan):
+                self._page.plan_card.show_plan(plan)
+            case Replanned(plan=plan, reason=reason):
+                self._page.plan_card.show_plan(plan)
+                self._progress(replan_text(reason), None)
+            case Repairing():
+                self._progress(*repair_text(stage))
+            case Loading(progress=progress):
+                self._progress(*load_text(progress))
+            case ReadyToChat():
+                self._page.show_progress("", hidden=True)
+
+    def show_engine(self, engine: EngineInfo | EngineError) -> None:
+        """The engine, or why there is none, beside the machine."""
+        if self._machine is not None:
+            self._show_machine(self._machine, engine)
+
+    def show_refusal(self, error: DoesNotFitError) -> None:
+        """Nothing fits as it is wished: say on the card what is missing and what would cure it."""
+        words = explain(error)
+        cures = [text for word in error.suggestions if (text := suggestion_text(word))]
+        card = self._page.plan_card
+        card.show_plan(None)
+        card.show_notes([(line, True) for line in (words.sentence, *(cures or [words.next_step]))])
+        card.show_controls(self._model, None)
+
+    def show_failure(self, error: CloverError) -> None:
+        """One sentence and a next step above the cards."""
+        words = explain(error)
+        self._page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)
+        if isinstance(error, EngineError) and self._model is None:
+            self.show_engine(error)
+
+    def _show_plan(self, plan: FitPlan) -> None:
+        assert self._model is not None
+        card = self._page.plan_card
+        placement = describe_plan(plan, self._model.layer_count)[0]
+        context = _("{count} tokens").format(count=number(plan.context))
+        rows = [*model_rows(self._model), (_("Placement"), placement), (_("Context"), context)]
+        if plan.speed is not None:
+            rows.append((_("Speed"), speed_text(plan.speed)))
+        card.show_rows(rows)
+        card.show_plan(plan)
+        card.show_notes([*self._notes, *((warning_text(word), False) for word in plan.warnings)])
+        card.show_controls(self._model, plan)
+
+    def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:
+        rows = [
+            (_("Graphics"), "\n".join(describe_gpus(machine))),
+            (_("RAM"), describe_memory(machine.memory)),
+            (_("Processor"), describe_processor(machine.processor)),
+            (_("Disk"), describe_disk(machine.disk)),
+        ]
+        notes: Notes = []
+        if engine is not None:
+            rows.append((_("Engine"), "\n".join(describe_engine(engine))))
+            notes += _advice(machine, engine)
+        notes += [(note_text(note), False) for note in machine.notes if note.kind != "no-driver"]
+        self._page.machine_card.show_rows(rows)
+        self._page.machine_card.show_notes(notes)
+
+
+def _advice(machine: Machine, engine: EngineInfo | EngineError) -> Notes:
+    notes: Notes = []
+    for advice in advise(machine, engine, installer=installer_command(installer())):
+        if advice.key == "no-gpu":
+            continue  # the row of the graphics says so already
+        text = advice_text(advice.key, advice.facts)
+        if advice.command:
+            text += "\n" + _("The command for it: {command}").format(command=advice.command)
+        notes.append((text, advice.level is not AdviceLevel.NOTE))
+    return notes
