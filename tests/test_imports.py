@@ -1,4 +1,4 @@
-"""What is slow to import waits until it is needed. (The direction of imports: installers/test_import_contracts.)"""
+"""What is slow to import waits until it is needed; for the direction see installers/test_import_contracts."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from clover_gui.patching.check import MAX_TOKENS, QUESTION, SpeechCheck, judge
 from clover_gui.patching.diagnosis import diagnose
 from clover_gui.patching.findings import FAMILY, Diagnosis, Verdict
 from clover_gui.patching.ownership import foreign_owner
-from clover_gui.patching.recovery import recover, state_of
+from clover_gui.patching.recovery import recover, recover_folder, state_of
 from clover_gui.patching.repair import Repaired, repair, repaired_copy, undo
 
 
@@ -89,6 +89,11 @@ async def put_in_order(path: Path) -> None:
         RepairError: it cannot be put in order now.
     """
     await asyncio.to_thread(recover, path)
+
+
+async def put_folder_in_order(folder: Path) -> None:
+    """At the start of the program: the same for every file of the models folder. Never raises."""
+    await asyncio.to_thread(recover_folder, folder)
 
 
 async def make_runnable(

@@ -31,7 +31,8 @@ from clover_gui.i18n import _, capped
 from clover_gui.patching.check import SpeechCheck
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.prepare import ReadyToChat
-from clover_gui.pipeline.sampling_defaults import default_sampling
+from clover_gui.pipeline.repairing import put_folder_in_order
+from clover_gui.pipeline.sampling_defaults import PRECISE, default_sampling, preset_modes
 from clover_gui.planning.fit_watch import FitWatch, RefitOffer
 from clover_gui.planning.plan import KvType, Wishes
 from clover_gui.settings import Settings
@@ -92,11 +93,13 @@ class Workspace:
         self.store = await AsyncChatStore.open(self._data.chats)
         self.chat = ChatPresenter(
             self._window.chat_page,
+            self._theme,
             self.engine,
             self.store,
             self._tasks,
             recover=self._recover,
             sampling=self._sampling,
+            precise=self._precise_sampling,
             default_thinking=self._settings().thinking,
         )
         self.chat.answer_finished.connect(self._answered)
@@ -105,6 +108,7 @@ class Workspace:
         opened = self.store.opened
         if text := store_text(opened.condition, opened.reason, opened.set_aside):
             self._window.chat_page.notice.show_notice(text, NoticeKind.WARNING)
+        await put_folder_in_order(self._models_folder())
         path = await asyncio.to_thread(self._resolve, model)
         if path is not None:
             self.setup.start(path)
@@ -177,6 +181,14 @@ class Workspace:
     def _sampling(self, thinking: bool | None) -> Sampling:
         assert self._ready is not None
         return default_sampling(self.catalog, self._ready.model, thinking=bool(thinking))
+
+    def _precise_sampling(self) -> Sampling | None:
+        """The makers' values for code and facts, if they give any."""
+        assert self._ready is not None
+        model = self._ready.model
+        if PRECISE not in preset_modes(self.catalog, model):
+            return None
+        return default_sampling(self.catalog, model, thinking=True, precise=True)
 
     def _choose_model(self) -> None:
         page = self._window.setup_page
