@@ -46,8 +46,17 @@ _STATE_OF_REASON = {
 class AnswerRecord:
     """Collects one answer. ``take`` every engine event in order; ``close`` when no more will come."""
 
-    def __init__(self, *, model: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        model: str = "",
+        model_file: str = "",
+        settings: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._model = model
+        self._model_file = model_file
+        self._settings = settings
         self._clock = clock
         self._splitter = ThinkingSplitter(in_thinking=False)
         self._meter = RateMeter(clock=clock)
@@ -121,6 +130,8 @@ class AnswerRecord:
             model=self._model,
             thinking_closed=end.thinking_closed if end else self._last_text.thinking_closed,
             cause=end.cause if end else "",
+            model_file=self._model_file,
+            settings=self._settings,
         )
 
     def take(self, event: GenerationEvent) -> list[ChatEvent]:

@@ -32,8 +32,9 @@ class MessageState(StrEnum):
 class AnswerStats:
     """What an answer cost. Counts in tokens, times in seconds.
 
-    ``thinking_closed`` (CLOSED_* of the engine's protocol) says why the thoughts were ended from outside,
-    ``cause`` (CAUSE_*) what probably is behind an answer that was LOOPED or BROKEN.
+    ``model`` is the engine's description of it, ``model_file`` the name of its file, ``settings`` the values
+    that were in force. ``thinking_closed`` (CLOSED_* of the engine's protocol) says why the thoughts were
+    ended from outside, ``cause`` (CAUSE_*) what probably is behind an answer that was LOOPED or BROKEN.
     """
 
     tokens_read: int = 0
@@ -48,6 +49,8 @@ class AnswerStats:
     model: str = ""
     thinking_closed: str = ""
     cause: str = ""
+    model_file: str = ""
+    settings: str = ""
 
     @property
     def read_tokens_per_second(self) -> float | None:

@@ -66,6 +66,15 @@ class ChatOptions:
         return {name: value for name, value in values.items() if value is not None}
 
 
+def settings_text(sampling: Sampling | None, limits: Limits | None) -> str:
+    """The values that an answer is made with, by the names that model makers use."""
+    values: dict[str, Any] = dataclasses.asdict(sampling or Sampling())
+    chosen = limits or Limits()
+    values |= {name: getattr(chosen, name) for name in ("thinking_tokens", "answer_tokens")}
+    shown = {name: value for name, value in values.items() if value is not None and value is not False}
+    return ", ".join(f"{name} {value:g}" if name != "json_only" else name for name, value in shown.items())
+
+
 def options_to_dict(options: ChatOptions) -> dict[str, Any]:
     """Only what is set."""
     default = ChatOptions()

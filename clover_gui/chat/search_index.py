@@ -143,9 +143,10 @@ def search_messages(db: sqlite3.Connection, query: str, *, indexed: bool) -> lis
 
 
 def _match_of(words: Sequence[str]) -> str:
-    """The words as FTS5 strings, so that nothing in them is an operator; each may be a beginning."""
+    """The words as FTS5 strings, so that nothing in them is an operator; all but single letters (which begin
+    half of all words) may be beginnings."""
     useful = [word.replace('"', '""') for word in words if any(c.isalnum() for c in word)]
-    return " ".join(f'"{word}" *' for word in useful)
+    return " ".join(f'"{word}"' + (" *" if len(word) > 1 else "") for word in useful)
 
 
 def _search_index(db: sqlite3.Connection, matching: str) -> list[SearchHit]:

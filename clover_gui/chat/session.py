@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import PurePath
 
 from clover_gui.chat.answer import AnswerRecord
 from clover_gui.chat.async_store import AsyncChatStore
@@ -24,6 +25,7 @@ from clover_gui.chat.events import (
 )
 from clover_gui.chat.history import prompt_messages, sent_part, turns_of
 from clover_gui.chat.message import Attachment, Chat, Message, MessageState, Role
+from clover_gui.chat.options import settings_text
 from clover_gui.chat.saver import SAVE_INTERVAL_S, AnswerSaver
 from clover_gui.engine.engine import Engine, GenerationEvent
 from clover_gui.engine.protocol import Limits, Sampling
@@ -220,7 +222,13 @@ class ChatSession:
     async def _answer(self, path: Sequence[Message], wishes: _Wishes) -> AsyncGenerator[ChatEvent, None]:
         system_prompt = await self._system_prompt()
         loaded = self._engine.loaded
-        record = AnswerRecord(model=capped(loaded.description) if loaded else "", clock=self._clock)
+        settings = self._engine.last_settings
+        record = AnswerRecord(
+            model=capped(loaded.description) if loaded else "",
+            model_file=capped(PurePath(settings.path).name, 200) if settings else "",
+            settings=settings_text(wishes.sampling, wishes.limits),
+            clock=self._clock,
+        )
         saver: AnswerSaver | None = None
         ended: Message | None = None
         failure: EngineError | None = None

@@ -33,6 +33,10 @@ class Engine(Protocol):
     def loaded(self) -> Loaded | None:
         """The model that is loaded now, or None (also after the child died)."""
 
+    @property
+    def last_settings(self) -> LoadSettings | None:
+        """How the model that is loaded (or was, before the child died) was loaded."""
+
     async def describe(self) -> EngineInfo:
         """Version, devices and known architectures; starts the child if needed."""
 

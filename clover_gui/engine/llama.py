@@ -55,6 +55,8 @@ DEFAULTS = {
 KV_TYPES = {"f16": 1, "q8_0": 8}
 _LOAD_MODE_READ, _LOAD_MODE_MMAP = 0, 1
 _FLASH_AUTO = -1
+# Bytes that never occur, overlong forms of two characters' ranges, and NUL.
+_MALFORMED = re.compile(rb"[\x00\xc0\xc1\xf5-\xff]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]")
 _PARTIAL_ONLY = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: the recurrent part of the state
 
 
@@ -177,6 +179,7 @@ class Model:
             raise LlamaError(f"llama_model_load_from_file: {path.name}")
         self.vocabulary = binding.llama_model_get_vocab(self.handle)
         self._pieces: dict[int, bytes] = {}
+        self._malformed: frozenset[int] | None = None
 
     def close(self) -> None:
         if self.handle:
@@ -270,6 +273,13 @@ class Model:
             buffer = ctypes.create_string_buffer(-count)
             count = self.c.llama_token_to_piece(self.vocabulary, token, buffer, len(buffer), 0, False)
         return buffer.raw[: max(count, 0)]
+
+    def malformed_tokens(self) -> frozenset[int]:
+        """Tokens with bytes that no UTF-8 text has. Looks at the whole vocabulary once."""
+        if self._malformed is None:
+            tokens = range(self.vocabulary_size)
+            self._malformed = frozenset(token for token in tokens if _MALFORMED.search(self._piece(token)))
+        return self._malformed
 
     def ends_answer(self, token: int) -> bool:
         return bool(self.c.llama_vocab_is_eog(self.vocabulary, token))

@@ -34,6 +34,7 @@ class Sampler:
         self._chain = self._chain_of(self._choosing(model, wishes, penalties=not wishes.json_only))
         self._strict: Native = None
         self._grammar: Native = None
+        self._malformed: frozenset[int] = frozenset()
         if wishes.json_only:
             self._grammar = self._c.llama_sampler_init_grammar(
                 model.vocabulary, JSON_GRAMMAR.encode(), b"root"
@@ -41,7 +42,15 @@ class Sampler:
             if not self._grammar:
                 self.close()
                 raise ValueError("the grammar of JSON was refused")
-            self._strict = self._chain_of([self._grammar, *self._choosing(model, wishes, penalties=False)])
+            # The engine ends the process over malformed tokens that it let through before.
+            self._malformed = model.malformed_tokens()
+            self._strict = self._chain_of(
+                [
+                    self._grammar,
+                    self._without_malformed(model),
+                    *self._choosing(model, wishes, penalties=False),
+                ]
+            )
 
     def next(self, context: Context, *, free: bool = True) -> int:
         """The next token after the last decoded one; it is also remembered for the penalties.
@@ -96,7 +105,16 @@ class Sampler:
             self._c.llama_sampler_chain_add(chain, sampler)
         return chain
 
+    def _without_malformed(self, model: Model) -> Native:
+        c, count = self._c, len(self._malformed)
+        biases = (c.llama_logit_bias * count)(
+            *(c.llama_logit_bias(token, float("-inf")) for token in sorted(self._malformed))
+        )
+        return c.llama_sampler_init_logit_bias(model.vocabulary_size, count, biases)
+
     def _allowed(self, token: int) -> bool:
+        if token in self._malformed:
+            return False
         c = self._c
         one = (c.llama_token_data * 1)(c.llama_token_data(token, 1.0, 0.0))
         candidates = c.llama_token_data_array(one, 1, -1, False)

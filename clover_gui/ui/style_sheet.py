@@ -91,6 +91,6 @@ def style_sheet(colors: Colors, em: float, title_points: float = 15.0) -> str:
         # A focus ring is one pixel wider than the border it replaces; the padding gives way.
         values[f"em{tenths}_less"] = str(max(0, pixels - 1))
     # A grey that is seen on light and dark: a sheet can only name a file.
-    values["combo_arrow"] = resources.path("icons/combo-arrow.svg").as_posix()
+    values["combo_arrow"] = resources.path("styles/combo-arrow.svg").as_posix()
     values["title"] = f"{title_points:g}"
     return _SHEET.substitute(values)

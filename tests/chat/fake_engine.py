@@ -60,6 +60,10 @@ class FakeEngine:
             seconds=0.0,
         )
 
+    @property
+    def last_settings(self) -> LoadSettings | None:
+        return LoadSettings("/models/fake-1B.gguf")
+
     async def describe(self) -> EngineInfo:
         return EngineInfo(1, "fake", False, (), {})
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clover_gui.exit_codes import ExitCode
 from tests.cli import terminal
-from tests.kit.scripts import ANSWER_TEXT, THOUGHT_TEXT, TRANSCRIPT_TEXT
+from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, THOUGHT_TEXT, TRANSCRIPT_TEXT
 
 KEYS = {
     "turn",
@@ -48,6 +50,28 @@ def test_json_has_one_object_a_turn(scripted_gguf: Path, tmp_path: Path) -> None
         assert turn["tokens_read"] > 0
         assert 0 < turn["thinking_tokens"] < turn["tokens_written"]
     assert turns[0]["tokens_reused"] == 0
+
+
+def test_limits_and_forms_of_an_answer(
+    make_scripted_gguf: Callable[..., Path], scripted_gguf: Path, tmp_path: Path
+) -> None:
+    thoughtful = make_scripted_gguf("long-thought", script=LONG_THOUGHT)
+
+    def turn(model: Path, *options: str) -> tuple[dict[str, Any], str]:
+        done = terminal.run(
+            tmp_path / "data", "chat", "--model", str(model), "--prompt", "Hi", "--json", *options
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found, done.stderr
+
+    closed, _ = turn(thoughtful, "--thinking-budget", "100", "--system", "Be kind.")
+    assert (closed["answer"], closed["thinking_closed"]) == (ANSWER_TEXT, "budget")
+    assert 100 < closed["thinking_tokens"] < 700
+    stopped, _ = turn(scripted_gguf, "--no-think", "--stop", "caf")
+    assert (stopped["answer"], stopped["stop_reason"]) == ("Hello world 😀 ", "stop-string")
+    formed, _ = turn(scripted_gguf, "--no-think", "--json-answer", "--max-tokens", "200")
+    assert formed["answer"].lstrip()[:1] in ("{", "[")
 
 
 def test_without_thinking_there_is_the_whole_answer_only(scripted_gguf: Path, tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,6 +151,18 @@ def test_json_only(tiny_gguf: Path, sampling: Sampling) -> None:
         else:  # noise rarely closes a string; what there is must still be a beginning of JSON
             assert text[:1] in ("{", "[")
             assert "\x00" not in text
+
+
+def test_json_survives_whatever_is_sampled(tiny_gguf: Path) -> None:
+    """Overlong characters end the engine's process where they are not kept from its grammar."""
+    command = [sys.executable, "-m", "tests.engine.json_fuzz", str(tiny_gguf), "60"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    ended, errors = map(int, done.stdout.split())
+    assert ended > 20
+    assert errors == 0
 
 
 def test_penalties_count_only_what_the_answer_wrote(scripted_gguf: Path) -> None:

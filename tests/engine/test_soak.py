@@ -15,7 +15,7 @@ def test_nothing_is_lost_and_every_state_is_right(
     request: pytest.FixtureRequest, fixture: str, tmp_path: Path
 ) -> None:
     model: Path = request.getfixturevalue(fixture)
-    run = soak(model, tmp_path, messages=60, chats=4, seed=7, compare_every=12, budget_bytes=8 << 20)
+    run = soak(model, tmp_path, messages=40, chats=4, seed=7, compare_every=8, budget_bytes=8 << 20)
     report = asyncio.run(run)
     assert report.compared >= 4
     assert {"send", "edit", "again", "whole", "stop", "stop reading", "leave", "kill"} <= set(report.steps)
