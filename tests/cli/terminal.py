@@ -55,6 +55,24 @@ class Terminal:
     def interrupt(self) -> None:
         os.kill(self.process.pid, signal.SIGINT)
 
+    def interrupt_until(self, pattern: str) -> None:
+        """Press Ctrl+C at a prompt as a person does: again when nothing happens.
+
+        A signal that comes in the moment between the prompt and the waiting for a key is only seen with the
+        next key (a race in the interpreter's own reading of lines).
+        """
+        for _press in range(10):
+            self.interrupt()
+            end = time.monotonic() + 1.0
+            while time.monotonic() < end and self.process.poll() is None:
+                ready, _, _ = select.select([self._ours], [], [], 0.05)
+                if ready and not self._read():
+                    return
+                if pattern and re.search(pattern, self.seen):
+                    return
+            if self.process.poll() is not None:
+                return
+
     def wait_for(self, pattern: str) -> re.Match[str]:
         """Read until the pattern is on the screen (after what was waited for before)."""
         end = time.monotonic() + LIMIT_S

@@ -99,10 +99,10 @@ def test_a_chat_that_does_not_fit_asks(start: Start, scripted_gguf: Path) -> Non
 def test_ctrl_c_at_the_prompt_ends_it_the_second_time(start: Start, scripted_gguf: Path) -> None:
     terminal = start(scripted_gguf)
     terminal.wait_for("> ")
-    terminal.interrupt()
+    terminal.interrupt_until("Ctrl\\+C again")
     terminal.wait_for("Ctrl\\+C again")
     terminal.wait_for("> ")
-    terminal.interrupt()
+    terminal.interrupt_until("")
     assert terminal.wait() == ExitCode.INTERRUPTED
     assert "Traceback" not in terminal.seen
 
