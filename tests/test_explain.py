@@ -130,7 +130,7 @@ def test_the_engines_last_lines_are_never_lost(cls: type[BaseException]) -> None
         (errors.ModelFileTruncated(PATH, "data", 98 * MB - 1, 98 * MB), "102,760,447 of 102,760,448 bytes"),
         (errors.ModelFileTruncated(PATH, "header", 100, None), "The file ends after 100 B"),
         (EXAMPLES[errors.ContextFull], "16,387 tokens, and the model was loaded with room for 4,096"),
-        (EXAMPLES[errors.DoesNotFitError], "It needs 21.0 GB of memory, and 7.0 GB are available."),
+        (EXAMPLES[errors.DoesNotFitError], "It needs 21.0 GB of RAM, and 7.0 GB are available."),
         (errors.DoesNotFitError(9 * GB, GB, "gpu"), "9.0 GB on the GPU"),
         (EXAMPLES[errors.NotAModelFile], "is a web page"),
         (EXAMPLES[errors.NotEnoughSpace], "21.5 GB are needed in /data, and 5.4 GB are free"),
@@ -194,8 +194,8 @@ def test_long_and_hostile_strings_are_capped() -> None:
 
 
 def test_no_gpu_is_a_plain_sentence() -> None:
-    assert describe_gpus(NOTHING) == ("No GPU was found: models run on the processor.",)
-    assert describe_memory(NOTHING.memory) == "23.5 GB of memory, 20.0 GB free"
+    assert describe_gpus(NOTHING) == ("No graphics card was found: models run on the processor.",)
+    assert describe_memory(NOTHING.memory) == "20.0 GB free of 23.5 GB"
     assert describe_processor(NOTHING.processor) == "AMD EPYC: 2 cores"
     assert describe_processor(Processor("X", "x86_64", 1, 2)) == "X: 1 core, 2 threads"
 
@@ -204,7 +204,7 @@ def test_gpu_sentences() -> None:
     card = Gpu("NVIDIA X", "NVIDIA", DeviceKind.DISCRETE, 12 * GB, 11 * GB, driver="550.1")
     assert describe_gpu(card) == "NVIDIA X: 12.0 GB of graphics memory, 11.0 GB free (driver 550.1)"
     shared = Gpu("GB10", "NVIDIA", DeviceKind.UNIFIED)
-    assert describe_gpu(shared) == "GB10: shares the main memory"
+    assert describe_gpu(shared) == "GB10: shares the RAM"
     least = Gpu("Old", "AMD", DeviceKind.DISCRETE, 4 * GB, vram_is_minimum=True)
     assert describe_gpu(least) == "Old: at least 4.0 GB of graphics memory"
 
@@ -236,16 +236,16 @@ def test_plan_sentences_have_every_number() -> None:
         gpu_name="NVIDIA X",
     )
     assert describe_plan(plan, 40) == (
-        "The GPU holds everything but the experts of 24 of 40 layers; those stay in memory.",
+        "The graphics card holds all but the experts of 24 of 40 layers; those stay in RAM.",
         "NVIDIA X: 9.5 GB needed of 11.0 GB available (weights 8.0 GB, context 1.0 GB, computing 512 MB)",
-        "Memory: 12.0 GB needed of 28.0 GB available (weights 12.0 GB)",
+        "RAM: 12.0 GB needed of 28.0 GB available (weights 12.0 GB)",
         "Context: 32,768 tokens, kept as F16",
     )
 
 
 def test_advice_and_notes_have_sentences() -> None:
     assert "{" not in advice_text("little-ram", {"free": GB, "total": 8 * GB})
-    assert advice_text("gpu-unusable", {"gpu": "NVIDIA X"}).startswith("There is a GPU (NVIDIA X), but")
+    assert advice_text("gpu-unusable", {"gpu": "NVIDIA X"}).startswith("There is a graphics card (NVIDIA X), but")
     assert "new-word" in advice_text("new-word", {})
     assert note_text(ProbeNote("nvidia", "permission", "NVML: 4")) == "nvidia: no permission (NVML: 4)"
 

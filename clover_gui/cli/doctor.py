@@ -130,9 +130,9 @@ def as_text(
         (_("Program"), (f"clover-gui {__version__}",)),
         (_("System"), (capped(machine.system, 100),)),
         (_("Processor"), (describe_processor(machine.processor),)),
-        (_("Memory"), (describe_memory(machine.memory),)),
+        (_("RAM"), (describe_memory(machine.memory),)),
         (_("Disk"), (describe_disk(machine.disk),)),
-        (_("GPU"), describe_gpus(machine)),
+        (_("Graphics"), describe_gpus(machine)),
         (_("Engine"), (*describe_engine(engine), *_known_models(engine))),
         (_("Data folder"), (capped(str(data.root), 200),)),
     ]

@@ -59,14 +59,12 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         "--ram",
         type=size_of,
         metavar=_("SIZE"),
-        help=_("plan for a machine with this much main memory (and 8 cores)"),
+        help=_("plan for a machine with this much RAM (and 8 cores)"),
     )
     group.add_argument("--gpu-name", metavar=_("NAME"), help=_("name of the card, for its speed"))
     group.add_argument("--context", type=_positive, metavar="N", help=_("tokens of context; else chosen"))
     group.add_argument("--kv", choices=[kind.value for kind in KvType], help=_("form of the KV cache"))
-    group.add_argument(
-        "--cpu-experts", type=_count, metavar="N", help=_("layers whose experts stay in main memory")
-    )
+    group.add_argument("--cpu-experts", type=_count, metavar="N", help=_("layers whose experts stay in RAM"))
     group.add_argument(
         "--ubatch", type=_positive, default=DEFAULT_BATCH, metavar="N", help=_("prompt tokens at once")
     )

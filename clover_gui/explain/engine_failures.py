@@ -22,7 +22,7 @@ def _engine(error: errors.EngineError) -> Explanation:
     return Explanation(
         _("The engine reported an error"),
         _("The engine could not do this: {reason}.").format(reason=_reason(error)),
-        _("Try again. If it happens again, load the model anew."),
+        _("Try again. If it happens again, load the model again."),
         _engine_detail(error),
     )
 
@@ -42,7 +42,7 @@ def _engine_start(error: errors.EngineStartFailed) -> Explanation:
     return Explanation(
         _("The engine did not start"),
         _("The engine ended or fell silent before it was ready: {reason}.").format(reason=_reason(error)),
-        _("Try again. If it happens again, install the engine anew: python3 installers/engine.py"),
+        _("Try again. If it happens again, install the engine again: python3 installers/engine.py"),
         _engine_detail(error),
     )
 
@@ -63,7 +63,7 @@ def _engine_died(error: errors.EngineDied) -> Explanation:
         next_step = _("Build the engine on this machine: python3 installers/engine.py")
     elif error.exit_code == -7:
         sentence = _("The model file was changed or shortened while the engine read from it.")
-        next_step = _("What was written is kept. Check the file, or download it again, and load it anew.")
+        next_step = _("What was written is kept. Check the file or download it again, then load it.")
     elif error.exit_code == -9:
         sentence = _("The engine was ended from outside, perhaps by the system because memory ran out.")
         next_step = _(
@@ -72,7 +72,7 @@ def _engine_died(error: errors.EngineDied) -> Explanation:
         )
     else:
         sentence = _("The engine ended in the middle of its work ({how}).").format(how=_how_it_ended(error))
-        next_step = _("What was written is kept. Send the message again: the engine is started anew.")
+        next_step = _("What was written is kept. Send the message again: the engine starts again.")
     return Explanation(_("The engine has stopped"), sentence, next_step, _engine_detail(error))
 
 
@@ -81,7 +81,7 @@ def _unresponsive(error: errors.EngineUnresponsive) -> Explanation:
     return Explanation(
         _("The engine did not answer any more"),
         _("The engine did not react in time and was ended."),
-        _("What was written is kept. Send the message again: the engine is started anew."),
+        _("What was written is kept. Send the message again: the engine starts again."),
         _engine_detail(error),
     )
 
@@ -162,7 +162,7 @@ def _template(error: errors.TemplateFailed) -> Explanation:
 @explain.register
 def _generation(error: errors.GenerationFailed) -> Explanation:
     sentence = _("The engine reported an error while it computed: {reason}.").format(reason=_reason(error))
-    next_step = _("What was written is kept. Send the message again, or load the model anew.")
+    next_step = _("What was written is kept. Send the message again, or load the model again.")
     if _ran_out_of_memory(error):
         sentence = _("The engine ran out of memory in the middle of its work.")
         next_step = _(

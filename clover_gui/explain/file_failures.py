@@ -127,7 +127,7 @@ def _does_not_fit(error: errors.DoesNotFitError) -> Explanation:
     sentence = (
         _("It needs {needed} on the GPU, and {available} are available there.")
         if error.where == "gpu"
-        else _("It needs {needed} of memory, and {available} are available.")
+        else _("It needs {needed} of RAM, and {available} are available.")
     )
     steps = [suggestion_text(word) for word in error.suggestions]
     return Explanation(

@@ -15,7 +15,7 @@ def describe_gpu(gpu: Gpu) -> str:
     """One graphics device, for example "NVIDIA X: 12.0 GB of graphics memory, 11.4 GB free (driver 550)"."""
     name = capped(gpu.name)
     if gpu.kind in (DeviceKind.UNIFIED, DeviceKind.INTEGRATED):
-        text = _("{name}: shares the main memory").format(name=name)
+        text = _("{name}: shares the RAM").format(name=name)
     elif gpu.vram_total_bytes is None:
         text = _("{name}: its driver does not tell the size of its memory").format(name=name)
     else:
@@ -28,13 +28,15 @@ def describe_gpu(gpu: Gpu) -> str:
             text = _("{name}: {total} of graphics memory, {free} free").format(
                 name=name, total=total, free=size(gpu.vram_free_bytes)
             )
-    return f"{text} ({_('driver {version}').format(version=capped(gpu.driver, 30))})" if gpu.driver else text
+    if not gpu.driver:
+        return text
+    return _("{device} (driver {version})").format(device=text, version=capped(gpu.driver, 30))
 
 
 def describe_gpus(machine: Machine) -> tuple[str, ...]:
     """One sentence for each graphics device, or one that says that there is none."""
     if not machine.gpus:
-        return (_("No GPU was found: models run on the processor."),)
+        return (_("No graphics card was found: models run on the processor."),)
     return tuple(describe_gpu(gpu) for gpu in machine.gpus)
 
 
@@ -59,7 +61,7 @@ def likely_causes(machine: Machine) -> tuple[str, ...]:
 
 
 def describe_memory(memory: Memory) -> str:
-    return _("{total} of memory, {free} free").format(
+    return _("{free} free of {total}").format(
         total=size(memory.total_bytes), free=size(memory.available_bytes)
     )
 
@@ -93,8 +95,10 @@ def describe_engine(engine: EngineInfo | EngineError) -> tuple[str, ...]:
     if not engine.gpu_offload:
         return (_("{engine}, built for the processor only").format(engine=version),)
     if not gpus:
-        return (_("{engine}, built for GPUs; it finds none that it can use").format(engine=version),)
-    return (_("{engine}, built for GPUs").format(engine=version), *map(_describe_device, gpus))
+        return (
+            _("{engine}, built for graphics cards; it finds none that it can use").format(engine=version),
+        )
+    return (_("{engine}, built for graphics cards").format(engine=version), *map(_describe_device, gpus))
 
 
 def _describe_device(device: EngineDevice) -> str:
@@ -139,7 +143,7 @@ def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, .
     if plan.gpu.total:
         name = capped(plan.gpu_name) or _("GPU")
         lines.append(_need(name, plan.gpu, plan.gpu_available_bytes))
-    lines.append(_need(_("Memory"), plan.ram, plan.ram_available_bytes))
+    lines.append(_need(_("RAM"), plan.ram, plan.ram_available_bytes))
     lines.append(
         _("Context: {count} tokens, kept as {type}").format(
             count=number(plan.context), type=plan.kv_type.value.upper()
@@ -177,11 +181,9 @@ def describe_measure(name: str, planned_bytes: int, measured_bytes: int | None) 
 def refusal_text(refusal: DoesNotFit) -> tuple[str, ...]:
     """Why nothing fits, what is missing, and what would fit."""
     sentence = (
-        _("It does not fit: {needed} are needed on the GPU, {available} are available ({missing} too few).")
+        _("It does not fit: {needed} of graphics memory needed, {available} there, {missing} too few.")
         if refusal.where == "gpu"
-        else _(
-            "It does not fit: {needed} of memory are needed, {available} are available ({missing} too few)."
-        )
+        else _("It does not fit: {needed} of RAM needed, {available} there, {missing} too few.")
     )
     lines = [
         sentence.format(
@@ -205,17 +207,17 @@ def refusal_text(refusal: DoesNotFit) -> tuple[str, ...]:
 
 def _placement(plan: FitPlan, layer_count: int | None) -> str:
     if plan.placement is Placement.FULL_GPU:
-        return _("The whole model goes on the GPU.")
+        return _("The whole model goes on the graphics card.")
     if plan.placement is Placement.EXPERTS_ON_CPU:
         if layer_count:
             return _(
-                "The GPU holds everything but the experts of {count} of {all} layers; those stay in memory."
+                "The graphics card holds all but the experts of {count} of {all} layers; those stay in RAM."
             ).format(count=number(plan.cpu_expert_layers), all=number(layer_count))
-        return _("The GPU holds everything but some experts, which stay in memory (layers: {count}).").format(
-            count=number(plan.cpu_expert_layers)
-        )
+        return _(
+            "The graphics card holds everything but some experts, which stay in RAM (layers: {count})."
+        ).format(count=number(plan.cpu_expert_layers))
     if plan.placement is Placement.PARTIAL_GPU:
-        return _("Layers on the GPU: {count}; the others stay in memory.").format(
+        return _("Layers on the graphics card: {count}; the others stay in RAM.").format(
             count=number(plan.gpu_layers)
         )
     threads = (

@@ -27,17 +27,19 @@ def _advice(key: str) -> str:
         "engine-failed": _("The engine does not start: {reason}."),
         "engine-too-old": _("This engine does not know the architecture of Clover ({architecture})."),
         "gpu-unusable": _(
-            "There is a GPU ({gpu}), but this build of the engine cannot use it:"
+            "There is a graphics card ({gpu}), but this build of the engine cannot use it:"
             " answers come many times slower."
         ),
         "gpu-not-seen": _(
-            "There is a GPU ({gpu}), but the engine, although built for GPUs, does not see it."
+            "There is a graphics card ({gpu}), but the engine, although built for one, does not see it."
         ),
         "gpu-driver-missing": _("There is a graphics device without a working driver: {device}."),
         "gpu-driver-error": _("The graphics driver reports an error: {reason}."),
-        "no-gpu": _("No GPU was found. Small models are quick enough on the processor; large ones are slow."),
+        "no-gpu": _(
+            "No graphics card was found. Small models are quick enough on the processor; large ones are slow."
+        ),
         "little-ram": _(
-            "Only {free} of {total} of memory are free. Close other programs before loading a model."
+            "Only {free} of {total} of RAM are free. Close other programs before loading a model."
         ),
         "little-disk": _("Only {free} are free on the disk; Clover needs about {needed}."),
         "slow-processor": _("This processor has no AVX2: answers come several times slower."),
@@ -54,8 +56,8 @@ def _fact(name: str, value: Fact) -> str:
 def warning_text(word: str) -> str:
     """The sentence of a word in ``FitPlan.warnings`` (or of the pipeline's)."""
     texts = {
-        "gpu-unusable": _("The GPU is not used: this engine cannot use it."),
-        "gpu-not-seen": _("The GPU is not used: the engine does not see it."),
+        "gpu-unusable": _("The graphics card is not used: this engine cannot use it."),
+        "gpu-not-seen": _("The graphics card is not used: the engine does not see it."),
         "gpu-lost": _(
             "The driver has lost the GPU, as can happen after sleep: it is not used until the machine is"
             " started again."
@@ -66,15 +68,15 @@ def warning_text(word: str) -> str:
         "gpu-not-used": _("The model should lie on the GPU, but the engine holds nothing there."),
         "more-than-planned": _("More graphics memory is in use than was planned."),
         "software-gpu": _("The graphics device is only emulated in software and is not used."),
-        "not-on-gpu": _("The GPU has too little free memory for a useful part of this model."),
+        "not-on-gpu": _("The graphics card has too little free memory for a useful part of this model."),
         "context-limited": _("The context is limited to what the model was trained for."),
         "context-reduced": _("The context is smaller than usual, so that everything fits."),
         "kv-quantised": _("The context is kept in a compact form (Q8_0), so that everything fits."),
-        "experts-in-ram": _("Some experts stay in memory; this is slower than a GPU that holds everything."),
+        "experts-in-ram": _("Some experts stay in RAM; this is slower than a card that holds everything."),
         "partly-on-gpu": _(
-            "Only a part of the model fits on the GPU; the rest is computed on the processor."
+            "Only a part of the model fits on the graphics card; the rest is computed on the processor."
         ),
-        "ram-tight": _("Little memory will be left for other programs."),
+        "ram-tight": _("Little RAM will be left for other programs."),
     }
     return texts.get(word, _("Note: {word}.").format(word=capped(word)))
 
@@ -84,9 +86,9 @@ def suggestion_text(word: str) -> str:
     return {
         "smaller-context": _("Choose a smaller context."),
         "kv-q8_0": _("Choose the compact form (Q8_0) for the context."),
-        "more-experts-in-ram": _("Keep the experts of more layers in memory."),
-        "fewer-gpu-layers": _("Put fewer layers on the GPU."),
-        "smaller-reserve": _("Keep less of the GPU's memory free."),
+        "more-experts-in-ram": _("Keep the experts of more layers in RAM."),
+        "fewer-gpu-layers": _("Put fewer layers on the graphics card."),
+        "smaller-reserve": _("Keep less of the graphics memory free."),
         "close-programs": _("Close other programs."),
         "smaller-model": _("Choose a smaller model."),
     }.get(word, "")
@@ -126,17 +128,17 @@ def refit_text(offer: RefitOffer) -> str:
     """The one offer to load the model anew while people chat."""
     if offer.reason == "memory-taken":
         return _(
-            "Other programs have taken graphics memory: only {free} are free. Load the model anew so that"
+            "Other programs have taken graphics memory: only {free} are free. Load the model again so that"
             " it fits again?"
         ).format(free=size(offer.free_bytes))
     if offer.reason == "spilled":
         return _(
-            "A part of the model ({size}) was moved from the graphics memory to main memory, which is much"
-            " slower. Load the model anew so that it fits again?"
+            "A part of the model ({size}) was moved from the graphics memory to RAM, which is much"
+            " slower. Load the model again so that it fits again?"
         ).format(size=size(offer.free_bytes))
     return _(
         "Answers come at {rate} tokens per second instead of {usual}; perhaps the graphics memory is full."
-        " Load the model anew so that it fits again?"
+        " Load the model again so that it fits again?"
     ).format(rate=number(offer.tokens_per_second, 1), usual=number(offer.usual_tokens_per_second))
 
 

@@ -44,7 +44,7 @@ def test_the_text_is_aligned_and_complete(tmp_path: Path) -> None:
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     labels = {line.split("  ")[0] for line in lines if line and not line.startswith(" ")}
-    assert {"System", "Processor", "Memory", "GPU", "Engine"} <= labels
+    assert {"System", "Processor", "RAM", "Graphics", "Engine"} <= labels
     assert "llama-cpp-python" in done.stdout
     assert "\x1b" not in done.stdout
 

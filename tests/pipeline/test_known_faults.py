@@ -93,7 +93,7 @@ def test_unified_memory_without_figures_is_kept_with_the_ram_as_its_pool(tmp_pat
     (gpu,), notes = probe_nvidia(here.memory, tmp_path, "linux", lambda _root: unified)
     assert (gpu.kind, notes) == (DeviceKind.UNIFIED, ())
     assert usable_bytes(gpu, here.memory.available_bytes) == here.memory.available_bytes
-    assert "shares the main memory" in describe_gpu(gpu)
+    assert "shares the RAM" in describe_gpu(gpu)
     garbage = FakeNvml(FakeDevice("NVIDIA ?", memory_error=999))
     gpus, notes = probe_nvidia(here.memory, tmp_path, "linux", lambda _root: garbage)
     assert gpus == ()
@@ -264,7 +264,7 @@ def test_memory_that_spilled_is_noticed_by_size_and_by_speed() -> None:
     assert by_size.memory(0, 100 * MIB) is None
     offer = by_size.memory(0, 100 * MIB + 3 * GIB)
     assert offer is not None
-    assert "main memory" in refit_text(offer)
+    assert "moved from the graphics memory to RAM" in refit_text(offer)
     assert plan.speed is not None
     by_speed = FitWatch(plan)
     rate = plan.speed.tokens_per_second

@@ -38,7 +38,7 @@ def test_memory_is_split_into_ours_others_and_free(strip: GaugeStrip) -> None:
 
 def test_no_graphics_card_is_said(strip: GaugeStrip) -> None:
     strip.show_memory(MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB)))
-    assert strip.vram.value_label.text() == "no GPU"
+    assert strip.vram.value_label.text() == "none"
     assert "processor" in strip.vram.toolTip()
 
 

@@ -114,7 +114,7 @@ class GaugeStrip(QWidget):
         if reading.vram is None:
             self._vram_bar.show_segments((), QColor(self._theme.colors.gauge_free))
             self.vram.show_text(
-                _("Graphics memory"), _("no GPU"), _("No graphics card is used: the processor does the work.")
+                _("Graphics memory"), _("none"), _("No graphics card is used: the processor does the work.")
             )
         else:
             self._show_level(self.vram, self._vram_bar, _("Graphics memory"), reading.vram)
