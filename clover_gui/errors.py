@@ -134,7 +134,8 @@ class ModelFileCorrupt(ModelFileError):
 class DoesNotFitError(CloverError):
     """No placement of this model is possible here. Sizes in bytes.
 
-    ``where`` is "gpu" or "ram"; ``suggestions`` are the words of planning/plan.py for what would help.
+    ``where`` is "gpu" or "ram"; ``suggestions`` are the words of planning/plan.py for what would help, and
+    ``fitting_context`` and ``fitting_file_bytes`` what would fit (0: not known).
     """
 
     def __init__(
@@ -143,12 +144,16 @@ class DoesNotFitError(CloverError):
         available_bytes: int,
         where: str = "ram",
         suggestions: tuple[str, ...] = (),
+        fitting_context: int = 0,
+        fitting_file_bytes: int = 0,
     ) -> None:
         super().__init__(f"needs {needed_bytes} bytes, {available_bytes} available ({where})")
         self.needed_bytes = needed_bytes
         self.available_bytes = available_bytes
         self.where = where
         self.suggestions = suggestions
+        self.fitting_context = fitting_context
+        self.fitting_file_bytes = fitting_file_bytes
 
 
 class EngineError(CloverError):

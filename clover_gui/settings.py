@@ -19,7 +19,7 @@ VERSION = 1
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "language": ("", "en", "de"),
     "theme": ("system", "light", "dark"),
-    "kv_type": ("", "f16", "q8_0"),
+    "kv_type": ("", "f16", "q8_0", "q4_0"),
 }
 _RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (-1, 1 << 16)}
 

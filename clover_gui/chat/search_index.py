@@ -17,7 +17,7 @@ from clover_gui.chat.message import Chat
 FOUND_START, FOUND_END = "\ue000", "\ue001"
 RESULT_LIMIT = 100
 QUERY_LIMIT = 200
-_SNIPPET_WORDS = 14
+_SNIPPET_WORDS = 10
 _BEFORE, _AFTER = 30, 80
 
 _CREATE = """

@@ -19,16 +19,17 @@ from clover_gui.explain import (
     advice_text,
     describe_disk,
     describe_engine,
-    describe_gpus,
     describe_memory,
     describe_processor,
     explain,
+    likely_causes,
     note_text,
 )
 from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.advice import Advice, advise, installer_command
+from clover_gui.pipeline.device_list import device_rows
 from clover_gui.pipeline.engine_install import installer
 from clover_gui.pipeline.prepare import MachineProbed, look_around
 
@@ -132,7 +133,7 @@ def as_text(
         (_("Processor"), (describe_processor(machine.processor),)),
         (_("RAM"), (describe_memory(machine.memory),)),
         (_("Disk"), (describe_disk(machine.disk),)),
-        (_("Graphics"), describe_gpus(machine)),
+        (_("Graphics"), _graphics(machine, engine)),
         (_("Engine"), (*describe_engine(engine), *_known_models(engine))),
         (_("Data folder"), (capped(str(data.root), 200),)),
     ]
@@ -151,6 +152,14 @@ def as_text(
             if item.command:
                 lines.append(f"    {item.command}")
     return "\n".join(lines) + "\n"
+
+
+def _graphics(machine: Machine, engine: EngineInfo | EngineError) -> tuple[str, ...]:
+    """Every device with its use; without one, why that may be."""
+    rows = device_rows(machine, engine if isinstance(engine, EngineInfo) else None)
+    causes = likely_causes(machine)
+    about = (_("If there is a graphics card in this machine, this may be why it is not found:"),)
+    return (*(row.text for row in rows), *(about if causes else ()), *(f"- {cause}" for cause in causes))
 
 
 def _known_models(engine: EngineInfo | EngineError) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ def as_json(model: ModelFile, plan: FitPlan | DoesNotFit, ubatch: int) -> dict[s
 
     ``kv_bytes`` to ``output_bytes`` are sums over both sides (``gpu`` and ``ram`` have them apart);
     ``overhead_bytes`` is the driver's, or on a machine without a GPU the engine process's. The memory
-    that must stay free, ``reserve_bytes``, is not part of the totals.
+    that must stay free, ``reserve_bytes``, is not part of the totals. ``copies_bytes`` are states of other
+    chats that are kept in RAM.
     """
     report: dict[str, Any] = {
         "model": model.name,
@@ -62,6 +63,7 @@ def as_json(model: ModelFile, plan: FitPlan | DoesNotFit, ubatch: int) -> dict[s
             }
             for share in plan.devices
         ],
+        "devices_left_out": list(plan.left_out),
         "warnings": list(plan.warnings),
     }
 
@@ -109,6 +111,7 @@ def _need_json(need: Need) -> dict[str, int]:
         "compute_bytes": need.compute,
         "output_bytes": need.output,
         "overhead_bytes": need.overhead,
+        "copies_bytes": need.copies,
         "total_bytes": need.total,
     }
 

@@ -83,7 +83,7 @@ class TerminalChat:
                     if text := dry_run_text(stage.dry_run.end.value):
                         self._screen.note(text)
                 elif isinstance(stage, Replanned):
-                    self._screen.note(replan_text(stage.reason))
+                    self._screen.note(replan_text(stage.reason, stage.before, stage.plan))
                     self._screen.note(describe_plan(stage.plan)[0])
                 elif isinstance(stage, Loading):
                     self._screen.progress(_loading_text(stage))

@@ -52,7 +52,7 @@ DEFAULTS = {
         "n_samplers": 0,
     },
 }
-KV_TYPES = {"f16": 1, "q8_0": 8}
+KV_TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2}
 _LOAD_MODE_READ, _LOAD_MODE_MMAP = 0, 1
 _FLASH_AUTO = -1
 # Bytes that never occur, overlong forms of two characters' ranges, and NUL.
@@ -150,9 +150,12 @@ class Model:
         vocabulary_only: bool = False,
         dry: bool = False,
         overrides: ctypes.Array[Any] | None = None,
+        devices: ctypes.Array[Any] | None = None,
+        tensor_split: ctypes.Array[Any] | None = None,
         progress: Callable[[float], bool] | None = None,
     ) -> None:
-        """``dry`` reads the header and simulates the allocations. ``overrides``: see placement.py.
+        """``dry`` reads the header and simulates the allocations. ``overrides``, ``devices`` and
+        ``tensor_split``: see placement.py; None for the engine's own choice.
 
         ``progress`` gets 0..1 and cancels by returning False.
 
@@ -169,11 +172,15 @@ class Model:
         params.use_extra_bufts = False
         if overrides is not None:
             params.tensor_buft_overrides = ctypes.cast(overrides, ctypes.c_void_p)
+        if devices is not None:
+            params.devices = ctypes.cast(devices, ctypes.c_void_p)
+        if tensor_split is not None:
+            params.tensor_split = ctypes.cast(tensor_split, ctypes.POINTER(ctypes.c_float))
         if progress is not None:
             report = progress
             params.progress_callback = binding.llama_progress_callback(lambda value, _: report(value))
         # The model keeps pointers into the parameters.
-        self._keep = (params, overrides)
+        self._keep = (params, overrides, devices, tensor_split)
         self.handle = binding.llama_model_load_from_file(_file_name(path), params)
         if not self.handle:
             raise LlamaError(f"llama_model_load_from_file: {path.name}")
@@ -312,7 +319,7 @@ class Context:
             raise LlamaError("llama_init_from_model")
         self.memory = self.c.llama_get_memory(self.handle)
         self.size = int(self.c.llama_n_ctx(self.handle))
-        self.batch = batch
+        self.batch = int(self.c.llama_n_batch(self.handle))
         self._one = (ctypes.c_int32 * 1)()
         self._abort: tuple[Any, ...] = ()
 

@@ -6,6 +6,7 @@ Knows llama.cpp through llama.py and placement.py, and nothing of pipes and mess
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import struct
 import tempfile
@@ -19,12 +20,13 @@ import psutil
 from clover_gui.engine.cancellation import Cancellation
 from clover_gui.engine.engine_log import EngineLog
 from clover_gui.engine.llama import KV_TYPES, Binding, Context, LlamaError, Model
-from clover_gui.engine.placement import Ggml, experts_on_cpu, memory_by_buffer
+from clover_gui.engine.placement import Ggml, device_list, experts_on_cpu, memory_by_buffer, split_of
 from clover_gui.engine.prompt import PromptBuilder, guard_for
 from clover_gui.engine.protocol import (
     FAIL_ARCHITECTURE,
     FAIL_CANCELLED,
     FAIL_DECODE,
+    FAIL_DEVICE,
     FAIL_MISSING,
     FAIL_OTHER,
     FAIL_UNREADABLE,
@@ -34,6 +36,7 @@ from clover_gui.engine.protocol import (
 from clover_gui.engine.read_ahead import read_ahead
 from clover_gui.engine.session import Session
 from clover_gui.engine.template import ChatTemplate, TemplateError
+from clover_gui.planning.plan import LARGEST_BATCH
 
 _REPORT_EVERY_S = 0.05
 
@@ -156,8 +159,13 @@ class Loader:
     # ------------------------------------------------------------------ steps
 
     def _model(self, settings: LoadSettings, report: Report | None) -> Model:
-        if settings.kv_type not in KV_TYPES:
-            raise RequestFailed(FAIL_OTHER, f"unknown KV type {settings.kv_type!r}")
+        _check_values(settings)
+        try:
+            # Named devices, or none: left to itself, the engine takes GPU memory even for no layer at all.
+            named = settings.devices or not settings.gpu_layers
+            devices = device_list(self._ggml, settings.devices) if named else None
+        except LookupError as error:
+            raise RequestFailed(FAIL_DEVICE, str(error)) from error
 
         def progress(fraction: float) -> bool:
             if report:
@@ -172,6 +180,8 @@ class Loader:
                 use_mmap=settings.use_mmap,
                 dry=report is None,
                 overrides=experts_on_cpu(self._ggml, settings.cpu_expert_layers),
+                devices=devices,
+                tensor_split=split_of(self._binding, settings.tensor_split),
                 progress=progress,
             )
         except LlamaError as error:
@@ -184,7 +194,7 @@ class Loader:
             return Context(
                 model,
                 tokens=max(settings.context, 1),
-                batch=min(max(settings.batch, 1), 512),
+                batch=settings.batch,
                 threads=threads,
                 kv_type=settings.kv_type,
             )
@@ -205,6 +215,19 @@ class Loader:
     def _stop_if_cancelled(self) -> None:
         if self._cancellation.requested:
             raise RequestFailed(FAIL_CANCELLED, "the load was cancelled")
+
+
+def _check_values(settings: LoadSettings) -> None:
+    """Raise RequestFailed for values that the engine would take badly or silently change."""
+    if settings.kv_type not in KV_TYPES:
+        raise RequestFailed(FAIL_OTHER, f"unknown KV type {settings.kv_type!r}")
+    if not 1 <= settings.batch <= LARGEST_BATCH:
+        raise RequestFailed(FAIL_OTHER, f"a batch of {settings.batch} is not within 1 and {LARGEST_BATCH}")
+    shares = settings.tensor_split
+    if any(not 0 <= share < math.inf for share in shares):
+        raise RequestFailed(FAIL_OTHER, f"shares of layers must not be negative: {list(shares)}")
+    if shares and len(shares) != len(settings.devices):
+        raise RequestFailed(FAIL_OTHER, f"{len(shares)} shares of layers for {len(settings.devices)} devices")
 
 
 def _check_readable(path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +131,41 @@ def experts_on_cpu(ggml: Ggml, layers: int) -> ctypes.Array[Any] | None:
         overrides[layer].pattern = f"blk\\.{layer}{_EXPERTS}".encode()
         overrides[layer].buffer_type = ggml.cpu_buffer_type()
     return overrides
+
+
+def device_list(ggml: Ggml, names: Sequence[str]) -> ctypes.Array[Any] | None:
+    """The devices of these names for llama_model_params, ended by a null; none at all for no names.
+
+    None where this library cannot be asked for its devices.
+
+    Raises:
+        LookupError: the engine has no graphics device of such a name; the text lists what it has.
+    """
+    if ggml.device_count is None or ggml.device_get is None:
+        return None
+    found = {
+        device.name: ggml.device_get(index)
+        for index, device in enumerate(devices(ggml))
+        if device.type in ("gpu", "igpu")
+    }
+    missing = [name for name in names if name not in found]
+    if missing:
+        there = ", ".join(found) or "none"
+        raise LookupError(f"no graphics device {', '.join(missing)}; this engine sees: {there}")
+    array = (ctypes.c_void_p * (len(names) + 1))()
+    for index, name in enumerate(names):
+        array[index] = found[name]
+    return array
+
+
+def split_of(binding: Binding, shares: Sequence[float]) -> ctypes.Array[Any] | None:
+    """Shares of the layers for llama_model_params; the library reads one for each device it could have."""
+    if not shares:
+        return None
+    array = (ctypes.c_float * max(int(binding.llama_max_devices()), len(shares)))()
+    for index, share in enumerate(shares):
+        array[index] = share
+    return array
 
 
 def memory_by_buffer(ggml: Ggml, context: Context, log_lines: Iterable[str]) -> tuple[BufferBytes, ...]:

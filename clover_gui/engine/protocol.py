@@ -25,6 +25,7 @@ FAIL_ARCHITECTURE = "unknown-architecture"
 FAIL_TRUNCATED = "truncated"
 FAIL_CORRUPT = "corrupt"
 FAIL_MEMORY = "out-of-memory"
+FAIL_DEVICE = "no-such-device"  # a graphics device of the plan is not there (any more)
 FAIL_CANCELLED = "cancelled"
 FAIL_TEMPLATE = "template"
 FAIL_CONTEXT_FULL = "context-full"
@@ -69,11 +70,15 @@ class PromptMessage:
 
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
-    """How to load a file. Layers and tokens are counts; ``kv_type`` is "f16" or "q8_0".
+    """How to load a file. Layers and tokens are counts; ``kv_type`` is "f16", "q8_0" or "q4_0".
 
     ``gpu_layers`` as in llama.cpp (repeating layers + 1 for the output; -1 all). ``threads`` 0 lets the
     child choose physical cores minus one (at least one). ``checkpoint_bytes`` bounds the copies of the
     recurrent state that make later turns of hybrid models fast, and those of other chats' states.
+
+    ``batch`` is the number of prompt tokens that are computed at once, 1 to 2048. ``devices``
+    are the names of the engine's graphics devices to use, () all; with no layer on a GPU none is used.
+    ``tensor_split`` are the shares of the layers for these devices, in their order, () by free memory.
     """
 
     path: str
@@ -85,6 +90,8 @@ class LoadSettings:
     batch: int = 512
     use_mmap: bool = True
     checkpoint_bytes: int = 512 * 1024 * 1024
+    devices: tuple[str, ...] = ()
+    tensor_split: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ from clover_gui.engine.text_stream import TextStream
 from clover_gui.engine.thinking import CLOSING_TAG
 from clover_gui.engine.watch import AnswerWatch, Verdict, cause_of_broken_numbers
 
-FLUSH_EVERY_S = 0.02
+# As often as the window draws: more messages would only cost its time.
+FLUSH_EVERY_S = 1 / 30
 # What is written where thoughts are closed from outside.
 CLOSING_TEXT = f"\n{CLOSING_TAG}\n\n"
 

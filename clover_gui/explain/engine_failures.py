@@ -9,6 +9,7 @@ from clover_gui.engine.protocol import (
     FAIL_ARCHITECTURE,
     FAIL_CANCELLED,
     FAIL_CORRUPT,
+    FAIL_DEVICE,
     FAIL_MEMORY,
     FAIL_MISSING,
     FAIL_TRUNCATED,
@@ -109,6 +110,10 @@ def _load_failed(error: errors.ModelLoadFailed) -> Explanation:
         FAIL_MEMORY: (
             _("There is not enough memory for {file}.").format(file=file),
             _("Close other programs, choose a smaller context, or choose a smaller model."),
+        ),
+        FAIL_DEVICE: (
+            _("A graphics card of the plan is not there any more ({reason}).").format(reason=_reason(error)),
+            _("Check the machine again, so that it is planned anew; a restart often brings a device back."),
         ),
         FAIL_CANCELLED: (
             _("Loading {file} was stopped.").format(file=file),

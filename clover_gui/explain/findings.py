@@ -5,6 +5,7 @@ from __future__ import annotations
 from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.errors import EngineError
 from clover_gui.explain.explanation import explain
+from clover_gui.explain.hints import left_out_text
 from clover_gui.hardware.machine import DeviceKind, Disk, Gpu, Machine, Memory, Processor
 from clover_gui.i18n import _, capped, file_size, ngettext, number, size
 from clover_gui.model_file.summary import ModelFile
@@ -28,9 +29,11 @@ def describe_gpu(gpu: Gpu) -> str:
             text = _("{name}: {total} of graphics memory, {free} free").format(
                 name=name, total=total, free=size(gpu.vram_free_bytes)
             )
-    if not gpu.driver:
-        return text
-    return _("{device} (driver {version})").format(device=text, version=capped(gpu.driver, 30))
+    if gpu.driver:
+        text = _("{device} (driver {version})").format(device=text, version=capped(gpu.driver, 30))
+    if gpu.was_asleep:
+        text = _("{device}; it sleeps to save power while nothing is loaded on it").format(device=text)
+    return text
 
 
 def describe_gpus(machine: Machine) -> tuple[str, ...]:
@@ -149,6 +152,8 @@ def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, .
             count=number(plan.context), type=plan.kv_type.value.upper()
         )
     )
+    if left_out := left_out_text(plan.left_out):
+        lines.append(left_out)
     if plan.reserve_bytes:
         lines.append(_("{size} of the graphics memory stay free").format(size=size(plan.reserve_bytes)))
     if plan.speed is not None:
@@ -192,27 +197,39 @@ def refusal_text(refusal: DoesNotFit) -> tuple[str, ...]:
             missing=size(refusal.missing_bytes),
         )
     ]
-    if refusal.fitting_context:
-        lines.append(
-            _("With {count} tokens of context it would fit.").format(count=number(refusal.fitting_context))
-        )
-    if refusal.fitting_file_bytes:
+    return (*lines, *fitting_text(refusal.fitting_context, refusal.fitting_file_bytes))
+
+
+def fitting_text(context: int, file_bytes: int) -> tuple[str, ...]:
+    """What would fit in place of what does not: a context, and a size of file (0: nothing to say)."""
+    lines = []
+    if context:
+        lines.append(_("With {count} tokens of context it would fit.").format(count=number(context)))
+    if file_bytes:
         lines.append(
             _("A smaller form of this model would fit: its file may have up to {size}.").format(
-                size=file_size(refusal.fitting_file_bytes)
+                size=file_size(file_bytes)
             )
         )
     return tuple(lines)
 
 
 def _placement(plan: FitPlan, layer_count: int | None) -> str:
+    several = len(plan.devices) > 1
     if plan.placement is Placement.FULL_GPU:
+        if any(share.unified for share in plan.devices):
+            return _("The GPU computes the whole model, which lies in the RAM that it shares.")
+        if several:
+            return _("The whole model goes on the graphics cards.")
         return _("The whole model goes on the graphics card.")
     if plan.placement is Placement.EXPERTS_ON_CPU:
         if layer_count:
-            return _(
+            text = _(
                 "The graphics card holds all but the experts of {count} of {all} layers; those stay in RAM."
-            ).format(count=number(plan.cpu_expert_layers), all=number(layer_count))
+            )
+            if several:
+                text = _("The cards hold all but the experts of {count} of {all} layers; those stay in RAM.")
+            return text.format(count=number(plan.cpu_expert_layers), all=number(layer_count))
         return _(
             "The graphics card holds everything but some experts, which stay in RAM (layers: {count})."
         ).format(count=number(plan.cpu_expert_layers))
@@ -235,6 +252,7 @@ def _need(name: str, need: Need, available_bytes: int) -> str:
         (_("computing"), need.compute),
         (_("overhead"), need.overhead),
         (_("results"), need.output),
+        (_("other chats"), need.copies),
     ]
     summands = ", ".join(f"{label} {size(count)}" for label, count in parts if count)
     return _("{name}: {needed} needed of {available} available ({parts})").format(

@@ -6,12 +6,13 @@ The stages speak in words ("gpu-unusable"); a word that is not known here gives 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clover_gui.hardware.machine import ProbeNote
 from clover_gui.i18n import _, capped, number, size
 from clover_gui.planning.fit_watch import RefitOffer
+from clover_gui.planning.plan import FitPlan
 
 Fact = str | int | float
 
@@ -32,6 +33,10 @@ def _advice(key: str) -> str:
         ),
         "gpu-not-seen": _(
             "There is a graphics card ({gpu}), but the engine, although built for one, does not see it."
+        ),
+        "gpu-lost": _(
+            "The driver has lost the GPU, as can happen after sleep: it is not used until the machine is"
+            " started again."
         ),
         "gpu-driver-missing": _("There is a graphics device without a working driver: {device}."),
         "gpu-driver-error": _("The graphics driver reports an error: {reason}."),
@@ -71,6 +76,7 @@ def warning_text(word: str) -> str:
         "not-on-gpu": _("The graphics card has too little free memory for a useful part of this model."),
         "context-limited": _("The context is limited to what the model was trained for."),
         "context-reduced": _("The context is smaller than usual, so that everything fits."),
+        "kv-full-only": _("This model can keep its context in full precision (F16) only."),
         "kv-quantised": _("The context is kept in a compact form (Q8_0), so that everything fits."),
         "experts-in-ram": _("Some experts stay in RAM; this is slower than a card that holds everything."),
         "partly-on-gpu": _(
@@ -106,10 +112,30 @@ def device_use_text(word: str) -> str:
     }.get(word, "")
 
 
-def replan_text(word: str) -> str:
-    """Why another plan took the place of the first, by the word of a Replanned event."""
+def left_out_text(names: Sequence[str]) -> str:
+    """Graphics cards that a plan leaves out on purpose; "" for none."""
+    if not names:
+        return ""
+    return _("Not used, because the model runs better without it: {names}.").format(
+        names=", ".join(capped(name) for name in names)
+    )
+
+
+def replan_text(word: str, before: FitPlan | None = None, now: FitPlan | None = None) -> str:
+    """Why another plan took the place of the first, by the word of a Replanned event; with both plans also
+    how much other programs have taken."""
+    taken = _("Other programs have taken memory meanwhile: the plan was made smaller.")
+    if before is not None and now is not None:
+        there, here = before.gpu_available_bytes, now.gpu_available_bytes
+        if not 0 < here < there:
+            there, here = before.ram_available_bytes, now.ram_available_bytes
+        if 0 < here < there:
+            taken = _(
+                "Other programs have taken memory meanwhile ({now} are free instead of {before}):"
+                " the plan was made smaller."
+            ).format(now=size(here), before=size(there))
     return {
-        "memory-taken": _("Other programs have taken memory meanwhile: the plan was made smaller."),
+        "memory-taken": taken,
         "more-needed": _("The engine needs more memory than was computed: the plan was made smaller."),
         "out-of-memory": _("The memory was not enough: trying again with a smaller plan."),
     }.get(word, "")

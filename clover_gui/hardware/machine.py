@@ -25,6 +25,8 @@ class Gpu:
 
     ``drives_display``: a screen takes some of its memory, more at times; None where nobody tells.
     ``was_asleep``: it slept to save power when it was looked at (asking the driver wakes it).
+    ``engine_name``: what the engine calls it ("CUDA0"); "" before the engine was asked, or where it does not
+    list it.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Gpu:
     vram_is_minimum: bool = False
     drives_display: bool | None = None
     was_asleep: bool = False
+    engine_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineError, EngineMissing
 from clover_gui.hardware.machine import Gpu, Machine
-from clover_gui.pipeline.gpu_choice import choose_gpu, missed_gpu
+from clover_gui.pipeline.gpu_choice import GPU_NOT_SEEN, GPU_UNUSABLE, choose_gpu, missed_gpu
 
 LITTLE_FREE_RAM_BYTES = 2 << 30
 CLOVER_DISK_BYTES = 22 << 30  # the file of about 20 GB, and some room to work
@@ -66,7 +66,7 @@ def _engine_advice(machine: Machine, engine: EngineInfo | EngineError, installer
     ):
         advice.append(Advice("engine-too-old", AdviceLevel.WARNING, {"architecture": "qwen35moe"}, installer))
     for word in choose_gpu(machine, engine).warnings:
-        if best is not None:
+        if best is not None and word in (GPU_UNUSABLE, GPU_NOT_SEEN):
             advice.append(Advice(word, AdviceLevel.WARNING, {"gpu": best.name}, install))
     return advice
 
@@ -90,6 +90,8 @@ def _gpu_advice(machine: Machine) -> list[Advice]:
     for note in machine.notes:
         if note.probe == "graphics" and note.kind == "no-driver":
             advice.append(Advice("gpu-driver-missing", AdviceLevel.WARNING, {"device": note.reason}))
+        elif note.kind == "device-lost":
+            advice.append(Advice("gpu-lost", AdviceLevel.WARNING))
         elif note.probe == "nvidia" and note.kind not in ("no-driver", "not-supported"):
             advice.append(Advice("gpu-driver-error", AdviceLevel.WARNING, {"reason": note.reason}))
     if not machine.gpus and not advice:

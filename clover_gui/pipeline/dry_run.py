@@ -113,15 +113,10 @@ def with_buffers(plan: FitPlan, buffers: tuple[BufferBytes, ...], known: Known |
     Disagreements are logged: they are faults of the formula. What ``known`` added for such faults is
     taken off again.
     """
-    found, known = devices_of(buffers), known or Known()
+    known = known or Known()
     shares = tuple(
-        replace(
-            share,
-            need=_exact(
-                share.name, share.need, found[index] if index < len(found) else (), known.extra_gpu_bytes
-            ),
-        )
-        for index, share in enumerate(plan.devices)
+        replace(share, need=_exact(share.name, share.need, found, known.extra_gpu_bytes))
+        for share, found in zip(plan.devices, device_buffers(plan, buffers), strict=True)
     )
     ram = _exact("RAM", plan.ram, tuple(b for b in buffers if b.is_host), known.extra_ram_bytes)
     return replace(
@@ -133,13 +128,17 @@ def with_buffers(plan: FitPlan, buffers: tuple[BufferBytes, ...], known: Known |
     )
 
 
-def devices_of(buffers: tuple[BufferBytes, ...]) -> list[tuple[BufferBytes, ...]]:
-    """The buffers of each device that is not the processor, in the engine's order."""
+def device_buffers(plan: FitPlan, buffers: tuple[BufferBytes, ...]) -> list[tuple[BufferBytes, ...]]:
+    """The engine's buffers on each device of a plan: by the engine's names, else in its order."""
     groups: dict[str, list[BufferBytes]] = {}
     for buffer in buffers:
         if not buffer.is_host:
             groups.setdefault(buffer.device or buffer.buffer, []).append(buffer)
-    return [tuple(groups[name]) for name in sorted(groups)]
+    unnamed = iter(sorted(groups.keys() - {share.engine_name for share in plan.devices}))
+    names = [
+        share.engine_name if share.engine_name in groups else next(unnamed, "") for share in plan.devices
+    ]
+    return [tuple(groups.get(name, ())) for name in names]
 
 
 def overshoot(plan: FitPlan) -> tuple[int, int]:

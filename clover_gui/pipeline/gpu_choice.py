@@ -89,15 +89,19 @@ def choose_gpu(machine: Machine, engine: EngineInfo) -> GpuChoice:
 
 
 def judge_devices(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceVerdict, ...]:
-    """Every device that was found, the used ones first, each with the reason. ``engine`` None: none yet."""
+    """Every device that was found, the used ones first, each with the reason. ``engine`` None: none yet.
+    A device that only the engine lists comes as well, if it is used."""
     choice = choose_gpu(machine, engine) if engine is not None else GpuChoice(None)
     used = {_key(gpu): gpu for gpu in choice.gpus}
-    verdicts = []
+    verdicts = [
+        DeviceVerdict(gpu, DeviceUse.USED if _is_sized(gpu) else DeviceUse.SIZE_UNKNOWN)
+        for gpu in choice.gpus
+        if gpu.source.startswith("engine:")
+    ]
     for gpu in machine.gpus:
         chosen = used.get(_key(gpu))
         if chosen is not None:
-            sized = chosen.vram_free_bytes is not None or chosen.shared_free_bytes is not None
-            use = DeviceUse.USED if sized else DeviceUse.SIZE_UNKNOWN
+            use = DeviceUse.USED if _is_sized(chosen) else DeviceUse.SIZE_UNKNOWN
         elif gpu.source == "pci":
             use = DeviceUse.NO_DRIVER
         elif choice.gpu is not None and _RANK[gpu.kind] < _RANK[choice.gpu.kind]:
@@ -108,6 +112,10 @@ def judge_devices(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceVe
             use = DeviceUse.NOT_SEEN
         verdicts.append(DeviceVerdict(gpu, use))
     return tuple(sorted(verdicts, key=lambda verdict: verdict.use is not DeviceUse.USED))
+
+
+def _is_sized(gpu: Gpu) -> bool:
+    return gpu.vram_free_bytes is not None or gpu.shared_free_bytes is not None
 
 
 def missed_gpu(machine: Machine) -> Gpu | None:
@@ -154,7 +162,7 @@ def _described(devices: list[EngineDevice], machine: Machine) -> tuple[list[Gpu]
             disagree = disagree or total_differs or free_differs
         if free is not None and total is not None:
             free = min(free, total)
-        found.append(replace(probed, vram_total_bytes=total, vram_free_bytes=free))
+        found.append(replace(probed, vram_total_bytes=total, vram_free_bytes=free, engine_name=device.name))
     return found, (GPU_DISAGREES,) if disagree else ()
 
 
@@ -175,6 +183,7 @@ def _from_engine(device: EngineDevice) -> Gpu:
         vram_total_bytes=device.memory_total_bytes or None,
         vram_free_bytes=device.memory_free_bytes or None,
         source=f"engine:{device.backend}",
+        engine_name=device.name,
     )
 
 

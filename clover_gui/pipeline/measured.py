@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from clover_gui.engine.protocol import Loaded
 from clover_gui.hardware.watch import VramReading
-from clover_gui.pipeline.dry_run import devices_of
+from clover_gui.pipeline.dry_run import device_buffers
 from clover_gui.planning.plan import DeviceShare, FitPlan
 
 # The plan put layers on a GPU, and the engine holds nothing there: never pass over that in silence.
@@ -55,11 +55,12 @@ def compare(
     after: tuple[VramReading | None, ...],
 ) -> Measured:
     """``before`` and ``after`` are readings of the plan's devices around the load."""
-    groups = devices_of(loaded.buffers)
-    sizes = [sum(b.model + b.context + b.compute for b in group) for group in groups]
+    groups = device_buffers(plan, loaded.buffers)
     measures = tuple(
-        _device(share, sizes[index] if index < len(sizes) else 0, _at(before, index), _at(after, index))
-        for index, share in enumerate(plan.devices)
+        _device(
+            share, sum(b.model + b.context + b.compute for b in group), _at(before, index), _at(after, index)
+        )
+        for index, (share, group) in enumerate(zip(plan.devices, groups, strict=True))
     )
     host = sum(b.model + b.context + b.compute for b in loaded.buffers if b.is_host)
     return Measured(measures, plan.ram.buffers, host, _warnings(plan, loaded, measures))

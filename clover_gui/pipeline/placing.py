@@ -41,7 +41,7 @@ from clover_gui.pipeline.placing_events import (
 )
 from clover_gui.pipeline.services import Services
 from clover_gui.planning.budget import Known
-from clover_gui.planning.plan import DoesNotFit, FitPlan, Wishes
+from clover_gui.planning.plan import DeviceShare, DoesNotFit, FitPlan, Wishes
 from clover_gui.planning.planner import make_plan
 from clover_gui.planning.speed import measured_speed
 
@@ -149,7 +149,7 @@ class Placer:
         gpus_then = {_key(gpu): gpu.vram_free_bytes or 0 for gpu in self._gpus}
         ram_then = self._machine.memory.available_bytes
         await self._read_free()
-        shares = {(share.name, share.bus_id): share for share in before.devices}
+        shares = {_key(share): share for share in before.devices}
         lost = any(
             (share := shares.get(_key(gpu))) is not None
             and (gpu.vram_free_bytes or 0) < gpus_then[_key(gpu)]
@@ -192,8 +192,11 @@ class Placer:
             yield replace(self._wishes, context=before.context // 2)
 
     async def _placed(self, plan: FitPlan, loaded: Loaded) -> Placed:
-        before, own = self._readings, OwnUse(_pid(self._engine), loaded)
-        after = await asyncio.to_thread(self._services.free_memory.readings, self._gpus, own)
+        own = OwnUse(_pid(self._engine), loaded)
+        shares = {_key(share) for share in plan.devices}
+        pairs = [pair for pair in zip(self._gpus, self._readings, strict=True) if _key(pair[0]) in shares]
+        gpus, before = tuple(gpu for gpu, _ in pairs), tuple(reading for _, reading in pairs)
+        after = await asyncio.to_thread(self._services.free_memory.readings, gpus, own)
         measured = compare(plan, loaded, before, after)
         known = self._services.measurements
         for device in measured.devices:
@@ -204,7 +207,7 @@ class Placer:
             if device.exact or overhead > assumed:  # a growth may miss what was taken before
                 known.learn_overhead(device.name, device.driver, overhead)
         await asyncio.to_thread(known.save)
-        return Placed(self._machine, plan, loaded, measured, self._gpus)
+        return Placed(self._machine, plan, loaded, measured, gpus)
 
     # ---------------------------------------------------------------- planning
 
@@ -227,7 +230,14 @@ class Placer:
     def _plan_or_refusal(self, wishes: Wishes | None = None) -> FitPlan:
         plan = make_plan(self._machine, self._model, wishes or self._wishes, self._gpus, self._known)
         if isinstance(plan, DoesNotFit):
-            raise DoesNotFitError(plan.needed_bytes, plan.available_bytes, plan.where, plan.suggestions)
+            raise DoesNotFitError(
+                plan.needed_bytes,
+                plan.available_bytes,
+                plan.where,
+                plan.suggestions,
+                plan.fitting_context,
+                plan.fitting_file_bytes,
+            )
         # Why the GPU is not used was found out more exactly by the choice.
         words = [word for word in plan.warnings if not (self._choice.warnings and word == GPU_UNUSABLE)]
         rate = self._services.measurements.speed(self._model, plan)
@@ -239,7 +249,9 @@ class Placer:
 
 
 def load_settings(plan: FitPlan, model_path: Path) -> LoadSettings:
-    """What the engine is asked for to carry out this plan."""
+    """What the engine is asked for to carry out this plan: its very devices and layers on each."""
+    used = tuple(share for share in plan.devices if share.layers)
+    named = all(share.engine_name for share in used)
     return LoadSettings(
         path=str(model_path),
         context=plan.context,
@@ -249,6 +261,9 @@ def load_settings(plan: FitPlan, model_path: Path) -> LoadSettings:
         threads=plan.threads,
         batch=plan.batch,
         use_mmap=plan.use_mmap,
+        checkpoint_bytes=plan.ram.copies,
+        devices=tuple(share.engine_name for share in used) if named else (),
+        tensor_split=tuple(float(share.layers) for share in used) if named and len(used) > 1 else (),
     )
 
 
@@ -267,8 +282,8 @@ def _is_smaller(plan: FitPlan, before: FitPlan) -> bool:
     return plan.ram.buffers < before.ram.buffers
 
 
-def _key(gpu: Gpu) -> tuple[str, str]:
-    return gpu.name, gpu.bus_id
+def _key(device: Gpu | DeviceShare) -> tuple[str, str, str]:
+    return device.name, device.bus_id, device.engine_name
 
 
 def _pid(engine: Engine) -> int | None:

@@ -55,7 +55,7 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The model is loaded as ``plan`` says."""
+    """The model is loaded as ``plan`` says; ``gpus`` are the devices of the plan."""
 
     machine: Machine
     plan: FitPlan

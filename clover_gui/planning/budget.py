@@ -15,9 +15,11 @@ from clover_gui.planning.memory import (
     DRIVER_OVERHEAD_BYTES,
     MIB,
     Layout,
+    compute_bytes,
     gpu_needs,
     ram_need,
     split_layers,
+    useful_copies_bytes,
 )
 from clover_gui.planning.plan import DeviceShare, Need, Speed, Wishes
 from clover_gui.planning.speed import Bandwidths, expected_speed
@@ -28,6 +30,8 @@ RAM_TIGHT_BYTES = 2048 * MIB
 # A card that draws the screen needs more at times: windows, videos, browsers.
 DISPLAY_RESERVE_BYTES = 1024 * MIB
 HEADLESS_RESERVE_BYTES = 512 * MIB
+# Copies of states get a part of the RAM that nobody else needs, or this where that is less.
+_COPIES_BYTES, _COPIES_SHARE = 512 * MIB, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Budget:
         self._model = model
         self._known = known
         self._reserve = wishes.reserve_bytes
-        self.ram_free = machine.memory.available_bytes
+        self.ram_free, self.ram_total = machine.memory.available_bytes, machine.memory.total_bytes
         measured = known.overheads or (None,) * len(gpus)
         sized = [
             (gpu, DRIVER_OVERHEAD_BYTES if overhead is None else overhead, free)
@@ -93,7 +97,14 @@ class Budget:
 
     def parts(self, layout: Layout) -> list[range]:
         """The layers of each GPU."""
-        return split_layers(self._model, layout.gpu_layers, self._free)
+        if len(self.gpus) == 1:
+            return split_layers(self._model, layout, [1])
+        computing = compute_bytes(self._model, layout)
+        rooms = [
+            max(0, free - self.reserve(gpu) - overhead - computing)
+            for gpu, overhead, free in zip(self.gpus, self._overheads, self._free, strict=True)
+        ]
+        return split_layers(self._model, layout, rooms)
 
     def gpu_total(self, layout: Layout) -> Need:
         return sum(self._needs(layout), Need())
@@ -113,7 +124,14 @@ class Budget:
         return self.ram_free - self.ram_use(layout) < RAM_TIGHT_BYTES
 
     def ram_need(self, layout: Layout) -> Need:
+        """With the least that copies of states may take; ``copies_bytes`` says what they get."""
         return self._ram_need(layout)
+
+    def copies_bytes(self, layout: Layout) -> int:
+        """The bound for copies of states: what is useful, as far as it leaves the RAM at ease."""
+        spare = max(0, self.ram_free - RAM_TIGHT_BYTES - self.ram_use(layout))
+        share = max(int(_COPIES_SHARE * spare), min(_COPIES_BYTES, spare))
+        return max(self.ram_need(layout).copies, min(share, useful_copies_bytes(self._model, layout)))
 
     def ram_use(self, layout: Layout) -> int:
         """RAM in all: a device without enough memory of its own takes the rest of its part from there."""
@@ -128,7 +146,18 @@ class Budget:
         if layout.gpu_layers <= 0:
             return ()
         return tuple(
-            DeviceShare(gpu.name, len(part), need, free, self.reserve(gpu), gpu.bus_id, gpu.driver)
+            DeviceShare(
+                gpu.name,
+                len(part),
+                need,
+                free,
+                self.reserve(gpu),
+                gpu.bus_id,
+                gpu.driver,
+                gpu.engine_name,
+                gpu.vram_total_bytes or 0,
+                gpu.kind is DeviceKind.UNIFIED,
+            )
             for gpu, part, need, free in zip(
                 self.gpus, self.parts(layout), self._needs(layout), self._free, strict=True
             )

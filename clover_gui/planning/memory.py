@@ -6,7 +6,6 @@ with its own dry runs, see ``compute_bytes``.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,8 +19,10 @@ MIB = 1 << 20
 DRIVER_OVERHEAD_BYTES = 450 * MIB
 # The engine process itself with its libraries and the vocabulary.
 PROCESS_OVERHEAD_BYTES = 200 * MIB
-# The engine keeps this many copies of the recurrent state, to go back to the end of earlier messages.
-STATE_COPIES = 2
+# The engine keeps at least so many copies of the recurrent state, to go back to the end of earlier messages.
+LEAST_STATE_COPIES = 2
+# Of more than these it would make no use: so many whole states of other chats, and copies within them.
+_USEFUL_STATES, _USEFUL_STATE_COPIES = 2, 6
 # The engine rounds the context up to whole steps of this many tokens.
 CONTEXT_STEP = 256
 # With the whole model on several GPUs the engine keeps so many copies of its inputs
@@ -54,23 +55,36 @@ def all_gpu_layers(model: ModelFile) -> int:
 # ------------------------------------------------------------------ where
 
 
-def split_layers(model: ModelFile, gpu_layers: int, free_bytes: Sequence[int]) -> list[range]:
-    """The layers of each GPU, the output counted as layer ``layer_count``.
+def split_layers(model: ModelFile, layout: Layout, capacities: Sequence[int]) -> list[range]:
+    """The layers of each GPU, the output counted as layer ``layer_count``: the last ``gpu_layers``, divided
+    so that each device is filled to about the same part of its capacity.
 
-    The engine's own rule (llama-model.cpp, get_layer_buft_list): the last ``gpu_layers``, divided in the
-    ratio of the free memory. With nothing free anywhere the first device gets all.
+    The engine by itself divides by the number of layers, and those whose experts are in RAM are small. With
+    no capacity anywhere the first device gets all.
     """
-    count = min(gpu_layers, all_gpu_layers(model))
+    count = min(layout.gpu_layers, all_gpu_layers(model))
     start = all_gpu_layers(model) - count
     if count <= 0:
-        return [range(start, start) for _ in free_bytes]
-    total = sum(free_bytes) or 1
-    points = [part / total for part in itertools.accumulate(free_bytes)] if sum(free_bytes) else [1.0]
+        return [range(start, start) for _ in capacities]
+    if not any(capacities):
+        capacities = [1] + [0] * (len(capacities) - 1)
+    sizes = [sum(_device_bytes(model, layout, range(i, i + 1))) for i in range(start, start + count)]
+    scale = sum(sizes) / sum(capacities)
     edges = [start]
-    for device in range(len(free_bytes)):
-        place = (step for step in range(count) if bisect.bisect_right(points, step / count) > device)
-        edges.append(start + next(place, count))
+    place, filled, target = 0, 0.0, 0.0
+    for capacity in capacities[:-1]:
+        target += capacity * scale
+        while place < count and filled + sizes[place] / 2 < target:
+            filled += sizes[place]
+            place += 1
+        edges.append(start + place)
+    edges.append(start + count)
     return [range(first, end) for first, end in itertools.pairwise(edges)]
+
+
+def _device_bytes(model: ModelFile, layout: Layout, part: range) -> tuple[int, int, int]:
+    """What some layers put on a GPU: weights, KV, recurrent state."""
+    return _device_weights(model, layout, part), _kv_of(model, part, layout), _state_of(model, part)
 
 
 def gpu_needs(
@@ -92,24 +106,21 @@ def gpu_needs(
         # Long prompts are computed on the GPU all the same: room for one tensor out of the RAM at a time.
         compute += model.largest_layer_tensor_bytes
     return tuple(
-        Need(
-            weights=_device_weights(model, layout, part),
-            kv=_kv_of(model, part, layout),
-            recurrent=_state_of(model, part),
-            compute=compute if part else 0,
-            overhead=overhead,
-        )
+        Need(*_device_bytes(model, layout, part), compute=compute if part else 0, overhead=overhead)
         for part, overhead in zip(parts, overheads, strict=True)
     )
 
 
 def gpu_need(model: ModelFile, layout: Layout, overhead_bytes: int = DRIVER_OVERHEAD_BYTES) -> Need:
     """As ``gpu_needs`` for a single GPU."""
-    return gpu_needs(model, layout, split_layers(model, layout.gpu_layers, [1]), [overhead_bytes])[0]
+    return gpu_needs(model, layout, split_layers(model, layout, [1]), [overhead_bytes])[0]
 
 
 def ram_need(model: ModelFile, layout: Layout) -> Need:
-    """Bytes in main memory, the pages of the mapped file that are used at every token included."""
+    """Bytes in main memory, the pages of the mapped file that are used at every token included.
+
+    ``copies`` is the least; see ``useful_copies_bytes``.
+    """
     gpu_start = all_gpu_layers(model) - max(0, min(layout.gpu_layers, all_gpu_layers(model)))
     here = range(min(gpu_start, model.layer_count))
     on_gpu = gpu_weight_bytes(model, layout.gpu_layers, layout.cpu_expert_layers)
@@ -121,8 +132,9 @@ def ram_need(model: ModelFile, layout: Layout) -> Need:
         kv=_kv_of(model, here, layout),
         recurrent=_state_of(model, here),
         compute=_input_bytes(model, layout) if handed_over else compute_bytes(model, layout),
-        overhead=PROCESS_OVERHEAD_BYTES + STATE_COPIES * model.attention.recurrent_bytes,
+        overhead=PROCESS_OVERHEAD_BYTES,
         output=output_bytes(model, layout),
+        copies=LEAST_STATE_COPIES * model.attention.recurrent_bytes,
     )
 
 
@@ -135,7 +147,7 @@ def gpu_weight_bytes(model: ModelFile, gpu_layers: int, cpu_expert_layers: int) 
     The token embeddings always stay in RAM; an output that is tied to them is a second copy.
     """
     layout = Layout(gpu_layers, cpu_expert_layers, 0, KvType.F16)
-    (part,) = split_layers(model, gpu_layers, [1])
+    (part,) = split_layers(model, layout, [1])
     return _device_weights(model, layout, part)
 
 
@@ -154,6 +166,13 @@ def _device_weights(model: ModelFile, layout: Layout, part: range) -> int:
 def kv_bytes(model: ModelFile, context: int, kv_type: KvType) -> int:
     """The KV cache of the whole context."""
     return int(padded(context) * model.attention.kv_values_per_token * kv_type.bytes_per_value)
+
+
+def useful_copies_bytes(model: ModelFile, layout: Layout) -> int:
+    """What copies of states may take at most to any use: two other chats that fill their context."""
+    recurrent = model.attention.recurrent_bytes
+    whole = kv_bytes(model, layout.context, layout.kv_type) + recurrent
+    return _USEFUL_STATES * whole + _USEFUL_STATE_COPIES * recurrent
 
 
 def output_bytes(model: ModelFile, layout: Layout) -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 DEFAULT_BATCH = 512
+# The working buffer grows with the batch, and no device gains by more than this.
+LARGEST_BATCH = 2048
 
 
 class Placement(StrEnum):
@@ -37,7 +39,7 @@ class KvType(StrEnum):
 class Wishes:
     """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on each GPU.
 
-    ``batch`` is the number of prompt tokens that are computed at once.
+    ``batch`` is the number of prompt tokens that are computed at once, at most LARGEST_BATCH.
     """
 
     context: int | None = None
@@ -51,7 +53,8 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Predicted bytes on one side (a GPU or the RAM), by part. ``output`` holds the engine's results."""
+    """Predicted bytes on one side (a GPU or the RAM), by part. ``output`` holds the engine's results,
+    ``copies`` the states of conversations that are kept beside the present one (only in RAM)."""
 
     weights: int = 0
     kv: int = 0
@@ -59,15 +62,16 @@ class Need:
     compute: int = 0
     overhead: int = 0
     output: int = 0
+    copies: int = 0
 
     @property
     def total(self) -> int:
-        return self.weights + self.kv + self.recurrent + self.compute + self.overhead + self.output
+        return self.buffers + self.overhead + self.copies
 
     @property
     def buffers(self) -> int:
-        """What the engine itself allocates: all but the overhead."""
-        return self.total - self.overhead
+        """What the engine itself allocates."""
+        return self.weights + self.kv + self.recurrent + self.compute + self.output
 
     def __add__(self, other: Need) -> Need:
         return Need(
@@ -77,6 +81,7 @@ class Need:
             self.compute + other.compute,
             self.overhead + other.overhead,
             self.output + other.output,
+            self.copies + other.copies,
         )
 
 
@@ -84,7 +89,9 @@ class Need:
 class DeviceShare:
     """What one GPU gets. ``layers`` counts repeating layers plus one for the output, as the engine counts.
 
-    ``available_bytes`` is what is free there now; ``name`` is the driver's, ``bus_id`` tells twins apart.
+    ``available_bytes`` is what is free there now, of ``total_bytes`` (0: not told); ``name`` is the driver's,
+    ``bus_id`` tells twins apart, ``engine_name`` is the engine's ("" where it was not asked). ``unified``: it
+    has no memory but the RAM, so that its need comes on top of that of the RAM.
     """
 
     name: str
@@ -94,6 +101,9 @@ class DeviceShare:
     reserve_bytes: int = 0
     bus_id: str = ""
     driver: str = ""
+    engine_name: str = ""
+    total_bytes: int = 0
+    unified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +129,18 @@ class FitPlan:
     ``cpu_expert_layers`` is the number of layers, from the first on, whose experts stay in RAM.
     ``gpu`` is the sum over ``devices`` (all zero without a usable GPU), ``gpu_available_bytes`` what is
     free on them now, ``reserve_bytes`` how much of that stays free; on each device
-    ``need.total + reserve_bytes`` is never above what is available.
+    ``need.total + reserve_bytes`` is never above what is available. ``left_out`` are usable devices that
+    are not used, because the others do better without them.
+
+    ``ram.copies`` is also the bound for the engine's copies of states (``LoadSettings.checkpoint_bytes``).
 
     ``checked`` tells where the sizes come from: the formula, or the engine (its own dry run).
 
     ``warnings`` are words: "gpu-unusable" (a device is there, but the engine cannot use it or its size is
     unknown), "context-limited" (more was asked than the model was trained for), "context-reduced",
-    "kv-quantised", "experts-in-ram", "partly-on-gpu", "not-on-gpu" (too small for any useful part),
-    "ram-tight" (little will be left for other programs).
+    "kv-quantised", "kv-full-only" (a compact form was asked for, which this model does not allow),
+    "experts-in-ram", "partly-on-gpu", "not-on-gpu" (too small for any useful part), "ram-tight" (little
+    will be left for other programs).
     """
 
     placement: Placement
@@ -147,6 +161,8 @@ class FitPlan:
     devices: tuple[DeviceShare, ...] = ()
     speed: Speed | None = None
     checked: str = "formula"
+    ram_total_bytes: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from functools import partial
 
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.budget import Budget, Known
-from clover_gui.planning.memory import Layout, all_gpu_layers
-from clover_gui.planning.plan import DoesNotFit, FitPlan, KvType, Placement, Wishes
+from clover_gui.planning.budget import Budget, Known, usable_bytes
+from clover_gui.planning.memory import Layout, all_gpu_layers, padded
+from clover_gui.planning.plan import LARGEST_BATCH, DoesNotFit, FitPlan, KvType, Placement, Wishes
 from clover_gui.planning.refusal import no_gpu_fit, no_ram_fit
 
 USUAL_CONTEXT = 32768
@@ -53,7 +53,45 @@ def make_plan(
     none), with the memory that is free now. ``known`` is what was measured on this machine.
     """
     gpus = usable_gpu if isinstance(usable_gpu, tuple) else (usable_gpu,) if usable_gpu else ()
-    return _Planner(machine, model, wishes or Wishes(), gpus, known or Known()).plan()
+    known = known or Known()
+    plans = [
+        (_Planner(machine, model, wishes or Wishes(), used, measured).plan(), used)
+        for used, measured in device_sets(gpus, known, machine.memory.available_bytes)
+    ]
+    fitting = [(plan, used) for plan, used in plans if isinstance(plan, FitPlan)]
+    if not fitting:
+        refusals = [plan for plan, _ in plans if isinstance(plan, DoesNotFit)]
+        return min(refusals, key=lambda refusal: refusal.missing_bytes)
+    best, used = max(fitting, key=lambda found: _worth(found[0]))
+    if not best.devices:
+        return fitting[0][0]
+    return replace(best, left_out=tuple(gpu.name for gpu in gpus if gpu not in used))
+
+
+def device_sets(
+    gpus: tuple[Gpu, ...], known: Known, ram_free: int
+) -> Iterator[tuple[tuple[Gpu, ...], Known]]:
+    """All devices, then ever fewer: the one with the least room goes. What is known goes with them.
+
+    Every device costs something and a slow one holds up the others, so more are not always better.
+    """
+    measured = known.overheads or (None,) * len(gpus)
+    left = list(zip(gpus, measured, strict=True))
+    while True:
+        overheads = tuple(overhead for _, overhead in left)
+        yield tuple(gpu for gpu, _ in left), replace(known, overheads=overheads)
+        if len(left) < 2:
+            return
+        least = min(range(len(left)), key=lambda index: (usable_bytes(left[index][0], ram_free) or 0, -index))
+        del left[least]
+
+
+def _worth(plan: FitPlan) -> tuple[int, int, float, float, int]:
+    """What is better among plans for different sets of devices: in the order of preference above, then the
+    faster one, then that with fewer devices."""
+    rank = {Placement.CPU_ONLY: 0, Placement.PARTIAL_GPU: 1}.get(plan.placement, 2)
+    rate = plan.speed.tokens_per_second if plan.speed else 0.0
+    return rank, plan.context, plan.kv_type.bytes_per_value, round(rate, 1), -len(plan.devices)
 
 
 class _Planner:
@@ -69,6 +107,8 @@ class _Planner:
         self._cores = max(1, machine.processor.physical_cores - 1)
         self._has_devices = bool(machine.gpus) or bool(gpus)
         self._trained = model.trained_context or SMALLEST_CONTEXT
+        # The engine keeps blocks of 32 values and refuses heads that are no multiple of that.
+        self._can_quantise_cache = model.key_length % 32 == 0
 
     def plan(self) -> FitPlan | DoesNotFit:
         layout = self.best()
@@ -143,7 +183,8 @@ class _Planner:
                 yield self._layout(0, 0, context, kv_type)
 
     def _layout(self, gpu_layers: int, cpu_experts: int, context: int, kv_type: KvType) -> Layout:
-        return Layout(gpu_layers, cpu_experts, context, kv_type, self._wishes.batch)
+        batch = max(1, min(self._wishes.batch, LARGEST_BATCH, padded(context)))
+        return Layout(gpu_layers, cpu_experts, context, kv_type, batch)
 
     def _expert_counts(self) -> list[int]:
         if self._wishes.cpu_expert_layers is not None and self._model.is_moe:
@@ -155,6 +196,8 @@ class _Planner:
         return self._model.is_moe and self._budget.kind is DeviceKind.DISCRETE
 
     def _kv_types(self) -> list[KvType]:
+        if not self._can_quantise_cache:
+            return [KvType.F16]
         return [self._wishes.kv_type] if self._wishes.kv_type else [KvType.F16, KvType.Q8_0]
 
     def _usual_context(self) -> int:
@@ -186,9 +229,10 @@ class _Planner:
             cpu_expert_layers=layout.cpu_expert_layers,
             threads=threads,
             gpu=budget.gpu_total(layout),
-            ram=budget.ram_need(layout),
+            ram=replace(budget.ram_need(layout), copies=budget.copies_bytes(layout)),
             gpu_available_bytes=budget.gpu_free,
             ram_available_bytes=budget.ram_free,
+            ram_total_bytes=budget.ram_total,
             gpu_name=" + ".join(share.name for share in shares),
             batch=layout.batch,
             reserve_bytes=sum(share.reserve_bytes for share in shares),
@@ -213,6 +257,7 @@ class _Planner:
             "not-on-gpu": has_gpu and placement is Placement.CPU_ONLY and not by_hand,
             "context-limited": (self._wishes.context or 0) > self._trained,
             "context-reduced": layout.context < usual,
+            "kv-full-only": layout.kv_type is not (self._wishes.kv_type or layout.kv_type),
             "kv-quantised": layout.kv_type is not KvType.F16 and self._wishes.kv_type is None,
             "experts-in-ram": placement is Placement.EXPERTS_ON_CPU,
             "partly-on-gpu": placement is Placement.PARTIAL_GPU,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QLibraryInfo, Qt, QTranslator, QUrl
 from PySide6.QtGui import QDesktopServices, QIcon
 from PySide6.QtWidgets import QApplication, QFileDialog
+from shiboken6 import isValid
 
 from clover_gui import i18n, resources
 from clover_gui import settings as settings_file
@@ -29,6 +30,7 @@ from clover_gui.ui import loop
 from clover_gui.ui.errors import ErrorReporter
 from clover_gui.ui.garbage import UiThreadCollector
 from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.settings.diagnostics_dialog import DiagnosticsDialog
 from clover_gui.ui.settings.settings_dialog import SettingsDialog
 from clover_gui.ui.single_instance import SingleInstance
 from clover_gui.ui.tasks import TaskSet
@@ -73,7 +75,8 @@ class Application:
         self._theme = Theme()
         self._theme.apply(qt, Mode(self._settings.theme))
         logging_now = start_logging(None if self._folder_problem else data.logs, "window", quiet=True)
-        self._reporter = ErrorReporter(lambda: list(logging_now.recent.lines))
+        self._recent_log: Callable[[], list[str]] = lambda: list(logging_now.recent.lines)
+        self._reporter = ErrorReporter(self._recent_log)
         self._tasks = TaskSet(self._reporter.report)
         self._instance = SingleInstance(data.root, data.instance_lock)
 
@@ -139,6 +142,7 @@ class Application:
     def _connect(self) -> None:
         window = self.window
         window.chat_page.settings_requested.connect(self._open_settings)
+        window.chat_page.diagnostics_requested.connect(self._open_diagnostics)
         window.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.page_requested.connect(lambda url: QDesktopServices.openUrl(QUrl(url)))
@@ -180,6 +184,18 @@ class Application:
         dialog = SettingsDialog(self._settings, self._data.root, self.window)
         dialog.saved.connect(self._change_settings)
         dialog.open()
+
+    def _open_diagnostics(self) -> None:
+        """The report for a problem; the person sees it before it is saved."""
+        dialog = DiagnosticsDialog(self._theme, self.window)
+        dialog.open()
+
+        async def fill() -> None:
+            text = await self.workspace.diagnostics(self._recent_log())
+            if isValid(dialog):
+                dialog.show_text(text)
+
+        self._tasks.start(fill(), "diagnostics")
 
     def _open_file(self) -> None:
         dialog = QFileDialog(self.window, _("Open a model file"))

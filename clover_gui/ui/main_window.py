@@ -8,7 +8,9 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from clover_gui.i18n import capped
 from clover_gui.ui.chat.chat_page import ChatPage
+from clover_gui.ui.chat.table_dialog import help_sheet
 from clover_gui.ui.setup.setup_page import SetupPage
+from clover_gui.ui.shortcuts import Keys
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.window_style import window_style
 
@@ -38,10 +40,15 @@ class MainWindow(QMainWindow):
         em = theme.em
         self.setMinimumSize(round(em * MINIMUM_EM[0]), round(em * MINIMUM_EM[1]))
         self.resize(round(em * DEFAULT_EM[0]), round(em * DEFAULT_EM[1]))
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Open), self, self.open_file_requested.emit)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Quit), self, self.close)
-        QShortcut(QKeySequence("Ctrl+M"), self, self.chat_page.model_requested.emit)
-        QShortcut(QKeySequence("Ctrl+,"), self, self.chat_page.settings_requested.emit)
+        for keys, action in (
+            (Keys.OPEN_FILE, self.open_file_requested.emit),
+            (Keys.QUIT, self.close),
+            (Keys.MODEL, self.chat_page.model_requested.emit),
+            (Keys.SETTINGS, self.chat_page.settings_requested.emit),
+            (Keys.HELP, self.show_help),
+        ):
+            QShortcut(QKeySequence(keys), self, action)
+        self.chat_page.help_requested.connect(self.show_help)
         theme.changed.connect(self._restyle)
         self._restyle()
         self.show_model_title("")
@@ -56,6 +63,10 @@ class MainWindow(QMainWindow):
     def show_chat(self) -> None:
         self.pages.setCurrentWidget(self.chat_page)
         self.chat_page.composer.setFocus()
+
+    def show_help(self) -> None:
+        """The sheet of all keys."""
+        help_sheet(self._theme, self).open()
 
     def restore_place(self, place: tuple[int, int, int, int] | None) -> None:
         """Back to where the window was, if a screen still shows that place."""

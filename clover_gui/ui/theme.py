@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from clover_gui.ui.colors import DARK, LIGHT, Colors
 from clover_gui.ui.style_sheet import style_sheet
+from clover_gui.ui.widgets.formula_store import FormulaStore
 from clover_gui.ui.widgets.icons import load_icon
 
 READING_SCALE = 1.1
@@ -41,6 +42,8 @@ class Theme(QObject):
         self._mode = Mode.SYSTEM
         self._colors = LIGHT
         self._icons: dict[tuple[str, str], QIcon] = {}
+        self.formulas = FormulaStore(self)
+        """Drawn once for all messages, like the icons."""
         self._font = QApplication.font()
 
     @property

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from string import Template
 
+from clover_gui import resources
 from clover_gui.ui.colors import Colors
 
 _SHEET = Template(
@@ -19,6 +20,15 @@ _SHEET = Template(
 #chatList::item { padding: ${e4}px ${e4}px; border-radius: ${e3}px; color: $text; }
 #chatList::item:hover { background: $raised; }
 #chatList::item:selected { background: $raised; color: $text; font-weight: 600; }
+#chatList QLineEdit { padding: 0 ${e3}px; }
+#chatSearch { background: $background; }
+QFrame[kind="chip"] { background: $raised; border: 1px solid $border; border-radius: ${e6}px; }
+#dialogContent { background: $surface; }
+QSlider::groove:horizontal { background: $border; height: ${e2}px; border-radius: ${r2}px; }
+QSlider::sub-page:horizontal { background: $accent; border-radius: ${r2}px; }
+QSlider::handle:horizontal { background: $accent; border: 1px solid $accent; width: ${e7}px; height: ${e7}px;
+    margin: -${e3}px 0; border-radius: ${e4}px; }
+QSlider:focus { border: 1px solid $focus; border-radius: ${e3}px; }
 #chatHeader { background: $background; border-bottom: 1px solid $border; }
 #modelButton { color: $text; font-weight: 600; }
 #welcome { color: $muted; font-size: ${welcome}pt; }
@@ -41,6 +51,11 @@ _SHEET = Template(
 #noticeBar[kind="warning"] { border-left-color: $warning; }
 #noticeBar[kind="error"] { border-left-color: $danger; }
 QSplitter::handle { background: $border; }
+QCheckBox { spacing: ${e4}px; }
+QCheckBox::indicator { width: ${e7}px; height: ${e7}px; border: 2px solid $muted; border-radius: ${e2}px;
+    background: $background; }
+QCheckBox::indicator:checked { border-color: $accent; background: $accent; image: url("$check"); }
+QCheckBox:focus { color: $accent; }
 QRadioButton { spacing: ${e4}px; }
 QRadioButton::indicator { width: ${e7}px; height: ${e7}px; border: 2px solid $muted; border-radius: ${r7}px;
     background: $background; }
@@ -58,6 +73,9 @@ def window_style(colors: Colors, em: float, points: float) -> str:
     values: dict[str, str] = {name: str(getattr(colors, name)) for name in Colors.__slots__}
     for tenths in (2, 3, 4, 5, 6, 7, 9):
         values[f"e{tenths}"] = str(max(1, round(em * tenths / 10)))
+    # White or black, whichever stands on the accent: a sheet can only name a file.
+    values["check"] = resources.path(f"icons/sheet/check-{'dark' if colors.dark else 'light'}.svg").as_posix()
+    values["r2"] = str(max(1, round(em * 0.2) // 2))
     values["r7"] = str(round(em * 0.7) // 2 + 2)
     values["welcome"] = f"{points * 1.5:.1f}"
     values["card"] = f"{points * 1.1:.1f}"

@@ -6,7 +6,8 @@ Leads from set-up to chat and back; brings the engine back after it died.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from clover_gui.chat.events import AnswerEnded
 from clover_gui.download.hub_settings import hub_settings
 from clover_gui.download.manager import DownloadManager
 from clover_gui.engine.client import EngineClient
-from clover_gui.engine.protocol import Sampling
+from clover_gui.engine.protocol import EngineInfo, Sampling
 from clover_gui.errors import CloverError, ModelFileMissing
 from clover_gui.explain import (
     describe_measure,
@@ -27,10 +28,12 @@ from clover_gui.explain import (
     store_text,
 )
 from clover_gui.explain.repair_hints import speech_text
+from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, capped
 from clover_gui.patching.check import SpeechCheck
 from clover_gui.paths import DataFolder
-from clover_gui.pipeline.prepare import ReadyToChat
+from clover_gui.pipeline.diagnostics import Findings, diagnostics_text
+from clover_gui.pipeline.prepare import MachineProbed, ReadyToChat, look_around
 from clover_gui.pipeline.repairing import put_folder_in_order
 from clover_gui.pipeline.sampling_defaults import PRECISE, default_sampling, preset_modes
 from clover_gui.planning.fit_watch import FitWatch, RefitOffer
@@ -267,21 +270,48 @@ class Workspace:
             assert self.chat is not None
             self.chat.model_changed()
 
+    async def diagnostics(self, log: Sequence[str]) -> str:
+        """The report for a problem; looks at machine and engine again where no model is loaded."""
+        machine: Machine | None = self._ready.machine if self._ready is not None else None
+        engine: EngineInfo | CloverError | None = None
+        try:
+            if machine is not None:
+                engine = await self.engine.describe()
+            else:
+                async with contextlib.aclosing(look_around(self.engine, self._models_folder())) as stages:
+                    async for stage in stages:
+                        if isinstance(stage, MachineProbed):
+                            machine = stage.machine
+                        else:
+                            engine = stage.info
+        except CloverError as error:
+            engine = error
+        findings = Findings(
+            machine,
+            engine,
+            self._ready,
+            self.engine.last_settings,
+            self._settings(),
+            log,
+            self.engine.log_lines,
+        )
+        return await asyncio.to_thread(diagnostics_text, findings)
+
     # ------------------------------------------------------------ gauges
 
     def _watch_memory(self, ready: ReadyToChat) -> None:
         if self._polling is not None:
             self._polling.cancel()
-        gpu = ready.gpus[0] if ready.gpus else None
+        self._window.chat_page.gauges.show_plan(ready.plan)
         self._fit_watch = FitWatch(ready.plan)
         self._polling = self._tasks.start(
-            poll_memory(gpu, lambda: self.engine.pid, self._memory_read), "memory gauges"
+            poll_memory(ready.gpus, lambda: self.engine.pid, self._memory_read), "memory gauges"
         )
 
     def _memory_read(self, reading: MemoryReading) -> None:
         self._window.chat_page.gauges.show_memory(reading)
-        if self._fit_watch is not None and reading.vram is not None:
-            self._offer_refit(self._fit_watch.memory(reading.vram.available))
+        if self._fit_watch is not None:
+            self._offer_refit(self._fit_watch.memory(reading.least_available_vram))
 
     def _answered(self, result: AnswerEnded | CloverError) -> None:
         """Every answer teaches how fast this plan is here; a far slower one is worth an offer."""

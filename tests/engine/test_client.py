@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import shlex
 import shutil
@@ -10,6 +11,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -20,9 +22,12 @@ from clover_gui.engine.launch import engine_command
 from clover_gui.engine.protocol import (
     FAIL_ARCHITECTURE,
     FAIL_CANCELLED,
+    FAIL_DEVICE,
     FAIL_MEMORY,
     FAIL_MISSING,
+    Loaded,
     LoadProgress,
+    LoadSettings,
     Reading,
     Sampling,
     Text,
@@ -37,6 +42,10 @@ from clover_gui.errors import (
     ModelNotLoaded,
     TemplateFailed,
 )
+from clover_gui.explain import explain
+from clover_gui.model_file.header import read_model_file
+from clover_gui.planning.memory import Layout, compute_bytes, kv_bytes
+from clover_gui.planning.plan import KvType
 from tests.engine.kit import GREEDY, Answer, ask, settings, until, user, with_client
 from tests.kit import scripts
 from tests.kit.gguf_maker import make_scripted
@@ -662,3 +671,88 @@ def test_demo_model_knows_canberra(demo_gguf: Path) -> None:
         assert second.end.reused > first.end.read
 
     with_client(scenario)
+
+
+def test_a_graphics_device_that_is_not_there_is_named(tiny_gguf: Path) -> None:
+    asked = replace(settings(tiny_gguf), gpu_layers=99, devices=("CUDA7",))
+
+    async def scenario(client: EngineClient) -> ModelLoadFailed:
+        with pytest.raises(ModelLoadFailed) as failed:
+            await client.load(asked)
+        with pytest.raises(ModelLoadFailed) as dry:
+            await client.dry_run(asked)
+        assert dry.value.kind == FAIL_DEVICE
+        loaded = await client.load(replace(asked, devices=()))
+        assert loaded.context == 2048
+        return failed.value
+
+    error = with_client(scenario)
+    assert error.kind == FAIL_DEVICE
+    assert "CUDA7" in error.reason
+    words = explain(error)
+    assert "graphics card" in words.sentence
+    assert "CUDA7" in words.sentence
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kv_type": "q3_0"}, "KV type"),
+        ({"batch": 0}, "batch of 0"),
+        ({"batch": 4096}, "batch of 4096"),
+        ({"tensor_split": (1.0,)}, "1 shares"),
+        ({"tensor_split": (-1.0,)}, "negative"),
+        ({"tensor_split": (float("nan"),)}, "negative"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(
+    change: dict[str, object], words: str, tiny_gguf: Path
+) -> None:
+    async def scenario(client: EngineClient) -> str:
+        with pytest.raises(ModelLoadFailed) as failed:
+            await client.load(replace(settings(tiny_gguf), **change))  # type: ignore[arg-type]
+        return failed.value.reason
+
+    assert words in with_client(scenario)
+
+
+@pytest.mark.parametrize("kv_type", ["q8_0", "q4_0"])
+def test_a_compact_cache_answers_and_takes_what_the_plan_says(kv_type: str, tiny_gguf: Path) -> None:
+    model = read_model_file(tiny_gguf)
+
+    async def scenario(client: EngineClient) -> tuple[Loaded, Answer]:
+        loaded = await client.load(replace(settings(tiny_gguf), kv_type=kv_type))
+        return loaded, await ask(client, user("Hello"), max_tokens=8)
+
+    loaded, answer = with_client(scenario)
+    assert answer.end.written == 8
+    caches = sum(buffer.context for buffer in loaded.buffers)
+    assert caches == kv_bytes(model, 2048, KvType(kv_type)) + model.attention.recurrent_bytes
+
+
+def test_a_larger_batch_reaches_the_engine_as_planned(twin_gguf: Path) -> None:
+    """Nothing is allocated: a dry run of the true shapes."""
+    model = read_model_file(twin_gguf)
+
+    async def scenario(client: EngineClient) -> list[int]:
+        asked = LoadSettings(str(twin_gguf), context=32768, kv_type="q4_0", threads=1)
+        found = []
+        for batch in (512, 1024, 2048):
+            buffers = await client.dry_run(replace(asked, batch=batch))
+            found.append(sum(buffer.compute for buffer in buffers))
+        return found
+
+    computed = [compute_bytes(model, Layout(0, 0, 32768, KvType.Q4_0, batch)) for batch in (512, 1024, 2048)]
+    assert with_client(scenario) == pytest.approx(computed, rel=1e-6)
+
+
+def test_a_large_batch_reads_a_long_prompt_in_pieces(tiny_gguf: Path) -> None:
+    async def scenario(client: EngineClient) -> Answer:
+        await client.load(replace(settings(tiny_gguf, context=8192), batch=2048))
+        return await ask(client, user("word " * 1800), max_tokens=2)
+
+    answer = with_client(scenario)
+    steps = [after.done - before.done for before, after in itertools.pairwise(answer.readings)]
+    assert answer.end.read > 3000
+    assert steps[0] == 64, "progress is seen at once"
+    assert max(steps) > 512, "and a machine that is fast enough gets full batches"

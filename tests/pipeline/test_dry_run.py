@@ -15,9 +15,9 @@ from clover_gui.engine.protocol import BufferBytes, LoadSettings
 from clover_gui.errors import EngineDied
 from clover_gui.explain import dry_run_text
 from clover_gui.model_file.header import read_model_file
-from clover_gui.pipeline.dry_run import DryRunEnd, DryRunner, devices_of, overshoot, with_buffers
+from clover_gui.pipeline.dry_run import DryRunEnd, DryRunner, device_buffers, overshoot, with_buffers
 from clover_gui.pipeline.placing import load_settings
-from clover_gui.planning.plan import FitPlan, Wishes
+from clover_gui.planning.plan import DeviceShare, FitPlan, KvType, Need, Placement, Wishes
 from clover_gui.planning.planner import make_plan
 from tests.planning.shapes import machine
 
@@ -144,4 +144,13 @@ def test_buffers_are_grouped_by_device() -> None:
         BufferBytes("CUDA0", "CUDA0", False, 3),
         BufferBytes("CUDA_Host", "CUDA0", True, 4),
     )
-    assert [[b.buffer for b in group] for group in devices_of(buffers)] == [["CUDA0"], ["CUDA1"]]
+
+    def grouped(*names: str) -> list[list[str]]:
+        shares = tuple(DeviceShare("card", 1, Need(), 0, engine_name=name) for name in names)
+        plan = FitPlan(Placement.FULL_GPU, 1, KvType.F16, 2, 0, 1, Need(), Need(), 0, 0, devices=shares)
+        return [[b.buffer for b in group] for group in device_buffers(plan, buffers)]
+
+    assert grouped("CUDA1", "CUDA0") == [["CUDA1"], ["CUDA0"]], "by the engine's names"
+    assert grouped("CUDA1") == [["CUDA1"]], "a card that is left out is left out"
+    assert grouped("", "") == [["CUDA0"], ["CUDA1"]], "else in the engine's order"
+    assert grouped("", "", "") == [["CUDA0"], ["CUDA1"], []]

@@ -47,7 +47,8 @@ def test_a_gpu_that_this_build_cannot_use() -> None:
 
 def test_the_drivers_figures_are_taken_for_the_engines_device() -> None:
     choice = choose_gpu(machine(CARD), engine(device("CUDA0", "NVIDIA GeForce RTX 4070")))
-    assert choice == GpuChoice(CARD, (), (CARD,))
+    named = replace(CARD, engine_name="CUDA0")
+    assert choice == GpuChoice(named, (), (named,))
 
 
 def test_a_card_is_preferred_to_a_larger_integrated_device() -> None:
@@ -55,8 +56,9 @@ def test_a_card_is_preferred_to_a_larger_integrated_device() -> None:
         device("Vulkan0", "Intel(R) UHD Graphics 770", "igpu", 16 * GB),
         device("Vulkan1", "NVIDIA GeForce RTX 4070", "gpu", 12 * GB),
     )
-    assert choose_gpu(machine(INSIDE, CARD), devices).gpu == CARD
-    assert choose_gpu(machine(CARD, INSIDE), devices).gpu == CARD
+    named = replace(CARD, engine_name="Vulkan1")
+    assert choose_gpu(machine(INSIDE, CARD), devices).gpu == named
+    assert choose_gpu(machine(CARD, INSIDE), devices).gpu == named
 
 
 def test_the_larger_of_two_cards() -> None:
@@ -64,7 +66,7 @@ def test_the_larger_of_two_cards() -> None:
     devices = engine(
         device("CUDA0", "NVIDIA GeForce GTX 1650", total=4 * GB), device("CUDA1", "NVIDIA GeForce RTX 4070")
     )
-    assert choose_gpu(machine(small, CARD), devices).gpu == CARD
+    assert choose_gpu(machine(small, CARD), devices).gpu == replace(CARD, engine_name="CUDA1")
 
 
 def test_a_device_that_no_driver_told_of_is_described_by_the_engine() -> None:

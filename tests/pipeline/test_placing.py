@@ -79,6 +79,36 @@ def test_a_plain_load_is_planned_loaded_and_measured() -> None:
     assert planned.settings.cpu_expert_layers == planned.plan.cpu_expert_layers > 0
 
 
+def test_the_engine_gets_the_very_devices_and_layers_of_the_plan() -> None:
+    twins = tuple(
+        replace(
+            CARD, name=f"NVIDIA {name}", vram_total_bytes=gib * GIB, vram_free_bytes=gib * GIB, bus_id=name
+        )
+        for name, gib in (("X", 10), ("Y", 2), ("Z", 14))
+    )
+    here, engine = machine(*twins), ScriptedEngine(gpus=twins)
+    planned, events = asyncio.run(placed(engine, here, CLOVER, services(here)))
+    plan, asked = planned.plan, engine.asked_for[0]
+    assert plan.left_out == ("NVIDIA Y",)
+    assert asked.devices == ("CUDA0", "CUDA2")
+    assert asked.tensor_split == tuple(float(share.layers) for share in plan.devices)
+    assert sum(asked.tensor_split) == plan.gpu_layers == 41
+    assert asked.checkpoint_bytes == plan.ram.copies > 512 * MIB
+    done = events[-1]
+    assert isinstance(done, Placed)
+    assert [gpu.name for gpu in done.gpus] == ["NVIDIA X", "NVIDIA Z"]
+    assert [device.name for device in done.measured.devices] == ["NVIDIA X", "NVIDIA Z"]
+
+
+def test_one_card_needs_no_shares_and_no_card_no_name() -> None:
+    here, engine = machine(CARD), ScriptedEngine()
+    asyncio.run(placed(engine, here, CLOVER, services(here)))
+    assert (engine.asked_for[0].devices, engine.asked_for[0].tensor_split) == (("CUDA0",), ())
+    here, engine = machine(), ScriptedEngine(gpus=())
+    asyncio.run(placed(engine, here, CLOVER, services(here)))
+    assert (engine.asked_for[0].devices, engine.asked_for[0].gpu_layers) == ((), 0)
+
+
 def test_memory_taken_between_plan_and_load_makes_another_plan() -> None:
     here, memory = machine(CARD), ScriptedMemory(15 * GIB, 6 * GIB)
     engine = ScriptedEngine()

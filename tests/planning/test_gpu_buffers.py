@@ -14,7 +14,7 @@ import pytest
 
 from clover_gui.model_file.header import read_model_file
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.memory import MIB, Layout, gpu_need, ram_need
+from clover_gui.planning.memory import MIB, Layout, gpu_need, gpu_needs, ram_need
 from clover_gui.planning.plan import KvType
 from tests.kit import gguf_maker
 
@@ -66,3 +66,18 @@ def test_working_buffers_with_everything_on_the_device(
     layout = Layout(9, 0, context, kv_type, batch)
     assert gpu_need(model, layout).compute / MIB == pytest.approx(device, rel=0.011)
     assert ram_need(model, layout).compute / MIB == pytest.approx(host, rel=0.015)
+
+
+# The four-layer model for tests on two such devices, by shares of layers: KiB of weights, and of caches.
+TWO_DEVICES = [((3, 2), ((539, 57), (212, 512))), ((1, 4), ((179, 19), (572, 550)))]
+
+
+@pytest.mark.parametrize(("shares", "recorded"), TWO_DEVICES)
+def test_two_devices_by_shares_of_layers(
+    shares: tuple[int, int], recorded: tuple[tuple[int, int], ...], tiny_gguf: Path
+) -> None:
+    parts = [range(shares[0]), range(shares[0], sum(shares))]
+    needs = gpu_needs(read_model_file(tiny_gguf), Layout(5, 0, 2048, KvType.F16), parts)
+    for need, (weights, caches) in zip(needs, recorded, strict=True):
+        assert need.weights / 1024 == pytest.approx(weights, abs=1)
+        assert (need.kv + need.recurrent) / 1024 == pytest.approx(caches, abs=1)

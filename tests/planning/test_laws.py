@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("hypothesis")
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from clover_gui.hardware.machine import DeviceKind, Gpu, Memory
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.planning.budget import RAM_RESERVE_BYTES, Known
+from clover_gui.planning.budget import RAM_RESERVE_BYTES, RAM_TIGHT_BYTES, Known
 from clover_gui.planning.memory import all_gpu_layers
 from clover_gui.planning.plan import DoesNotFit, FitPlan, KvType, Placement, Wishes
 from clover_gui.planning.planner import make_plan
@@ -181,10 +183,82 @@ def test_two_cards_share_the_layers() -> None:
     plan = make_plan(machine(32, *cards), CLOVER, None, cards)
     assert isinstance(plan, FitPlan)
     assert plan.placement in (Placement.FULL_GPU, Placement.EXPERTS_ON_CPU)
-    assert [share.layers for share in plan.devices] == [21, 20]
+    assert [share.layers for share in plan.devices] == [20, 21]
     one = make_plan(machine(32, cards[0]), CLOVER, None, cards[0])
     assert isinstance(one, FitPlan)
     assert plan.cpu_expert_layers < one.cpu_expert_layers
+
+
+def named(gpu: Gpu, name: str) -> Gpu:
+    return replace(gpu, name=name, engine_name=name)
+
+
+def test_a_weak_second_card_is_left_out() -> None:
+    """Two gigabytes beside 24: nothing useful would fit there, and the large card does without."""
+    cards = (named(card(2), "GT 1030"), named(card(24), "RTX 4090"))
+    plan = make_plan(machine(32, *cards), CLOVER, None, cards)
+    assert isinstance(plan, FitPlan)
+    assert plan.placement is Placement.FULL_GPU
+    assert [share.name for share in plan.devices] == ["RTX 4090"]
+    assert plan.left_out == ("GT 1030",)
+
+
+def test_a_slow_card_is_left_out_where_the_fast_one_holds_everything() -> None:
+    cards = (named(card(24), "RTX 4090"), named(card(12), "RTX 3060"))
+    plan = make_plan(machine(32, *cards), CLOVER, None, cards)
+    assert isinstance(plan, FitPlan)
+    assert [share.name for share in plan.devices] == ["RTX 4090"]
+    # Where it does not, even the slow card is far quicker than the RAM.
+    cards = (named(card(16), "RTX 4080"), named(card(12), "RTX 3060"))
+    plan = make_plan(machine(32, *cards), CLOVER, None, cards)
+    assert isinstance(plan, FitPlan)
+    assert plan.placement is Placement.FULL_GPU
+    assert len(plan.devices) == 2
+    assert plan.left_out == ()
+
+
+def test_two_small_cards_are_both_filled_although_some_experts_are_in_ram() -> None:
+    cards = (named(card(8), "one"), named(card(8), "other"))
+    plan = make_plan(machine(32, *cards), CLOVER, None, cards)
+    assert isinstance(plan, FitPlan)
+    assert plan.placement is Placement.EXPERTS_ON_CPU
+    free = [share.available_bytes - share.reserve_bytes - share.need.total for share in plan.devices]
+    assert max(free) < GIB, "each has less left than two layers' experts"
+
+
+@law
+@given(
+    sizes=st.lists(st.integers(0, 48), min_size=1, max_size=3),
+    more=st.integers(0, 24),
+    context=st.sampled_from([None, 8192, 131072]),
+)
+def test_another_card_is_never_worse(sizes: list[int], more: int, context: int | None) -> None:
+    cards = tuple(named(card(gib), str(index)) for index, gib in enumerate(sizes))
+    extra = (*cards, named(card(more), "more"))
+    less, better = (
+        make_plan(machine(64, *all_of_them), CLOVER, Wishes(context=context), all_of_them)
+        for all_of_them in (cards, extra)
+    )
+    assert isinstance(less, FitPlan)
+    assert isinstance(better, FitPlan)
+    rank = [Placement.CPU_ONLY, Placement.PARTIAL_GPU, Placement.EXPERTS_ON_CPU, Placement.FULL_GPU]
+    assert rank.index(better.placement) >= rank.index(less.placement)
+    assert better.context >= less.context or less.placement is Placement.CPU_ONLY
+
+
+@law
+@given(ram=st.floats(4, 128), vram=st.integers(0, 24), context=st.sampled_from([None, *CONTEXTS]))
+def test_copies_of_states_never_take_what_others_need(ram: float, vram: int, context: int | None) -> None:
+    gpu = card(vram)
+    plan = make_plan(machine(ram, gpu), CLOVER, Wishes(context=context), gpu)
+    if isinstance(plan, DoesNotFit):
+        return
+    least = 2 * CLOVER.attention.recurrent_bytes
+    assert plan.ram.copies >= least
+    left = plan.ram_available_bytes - plan.ram.total
+    assert plan.ram.copies == least or left >= RAM_TIGHT_BYTES
+    if left > 16 * GIB:
+        assert plan.ram.copies > 20_000 * 20_480 + least, "a chat of 20,000 tokens can be put aside"
 
 
 @pytest.mark.parametrize("context", [None, 8192, 131072])

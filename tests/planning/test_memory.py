@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import ctypes
 import itertools
 
 import pytest
@@ -150,15 +152,35 @@ def test_published_points() -> None:
     assert part / MIB == pytest.approx(15456, rel=0.005)
 
 
-def test_layers_are_split_in_the_ratio_of_free_memory() -> None:
+def test_cards_are_filled_to_the_same_part() -> None:
     model = clover()
-    assert split_layers(model, 41, [1]) == [range(41)]
-    assert split_layers(model, 41, [10, 10]) == [range(21), range(21, 41)]
-    assert split_layers(model, 41, [30, 10]) == [range(31), range(31, 41)]
-    assert split_layers(model, 20, [1, 1]) == [range(21, 31), range(31, 41)]
-    assert [len(part) for part in split_layers(model, 41, [5, 0, 5])] == [21, 0, 20]
-    assert split_layers(model, 41, [0, 0]) == [range(41), range(41, 41)]
-    assert split_layers(model, 0, [1, 1]) == [range(41, 41), range(41, 41)]
+
+    def split(gpu_layers: int, rooms: list[int], experts: int = 0) -> list[range]:
+        return split_layers(model, Layout(gpu_layers, experts, 8192, KvType.F16), rooms)
+
+    assert split(41, [1]) == [range(41)]
+    assert split(41, [10, 10]) == [range(20), range(20, 41)]
+    assert split(41, [30, 10]) == [range(30), range(30, 41)]
+    assert split(20, [1, 1]) == [range(21, 31), range(31, 41)]
+    assert [len(part) for part in split(41, [5, 0, 5])] == [20, 0, 21]
+    assert split(41, [0, 0]) == [range(41), range(41, 41)]
+    assert split(0, [1, 1]) == [range(41, 41), range(41, 41)]
+    # Twenty small layers and twenty large ones: by number the second card would get ten times as much.
+    needs = gpu_needs(model, Layout(41, 20, 8192, KvType.F16), split(41, [1, 1], 20), [0, 0])
+    assert needs[0].weights == pytest.approx(needs[1].weights, rel=0.1)
+
+
+@pytest.mark.parametrize("rooms", [[1, 1], [30, 10], [5, 0, 5], [7, 100], [1, 2, 3, 4]])
+@pytest.mark.parametrize("experts", [0, 20])
+def test_the_engine_given_these_counts_divides_in_the_same_way(rooms: list[int], experts: int) -> None:
+    """Its own rule: the first device whose sum of shares is above the layer's place, in single precision."""
+    layout = Layout(41, experts, 8192, KvType.F16)
+    parts = split_layers(clover(), layout, rooms)
+    shares = list(itertools.accumulate(len(part) for part in parts))
+    points = [ctypes.c_float(share / shares[-1]).value for share in shares]
+    for layer in range(41):
+        device = bisect.bisect_right(points, ctypes.c_float(layer / 41).value)
+        assert layer in parts[device]
 
 
 @pytest.mark.parametrize("free", [[24, 24], [24, 8, 16], [7, 100]])
@@ -166,7 +188,7 @@ def test_layers_are_split_in_the_ratio_of_free_memory() -> None:
 def test_parts_of_several_cards_are_the_whole(free: list[int], experts: int) -> None:
     model = clover()
     layout = Layout(41, experts, 8192, KvType.F16)
-    needs = gpu_needs(model, layout, split_layers(model, 41, free))
+    needs = gpu_needs(model, layout, split_layers(model, layout, free))
     assert sum(need.weights for need in needs) == gpu_weight_bytes(model, 41, experts)
     assert sum(need.kv for need in needs) == kv_bytes(model, 8192, KvType.F16)
     assert sum(need.recurrent for need in needs) == model.attention.recurrent_bytes

@@ -188,6 +188,20 @@ def test_a_plan_set_by_hand_that_does_not_fit_is_never_a_plan(wishes: Wishes) ->
     assert "more-experts-in-ram" in plan.suggestions
 
 
+def test_a_model_whose_cache_cannot_be_compact_keeps_it_whole() -> None:
+    odd = replace(dense_8b(), key_length=80)
+    asked = fitted(odd, 32, card(24), Wishes(kv_type=KvType.Q8_0))
+    assert asked.kv_type is KvType.F16
+    assert asked.warnings == ("kv-full-only",)
+    small = fitted(odd, 16, card(8))
+    assert small.kv_type is KvType.F16
+
+
+def test_a_batch_is_what_the_engine_makes_of_it() -> None:
+    assert fitted(clover(), 64, card(24), Wishes(batch=9999)).batch == 2048
+    assert fitted(clover(), 64, card(24), Wishes(batch=1024, context=500)).batch == 512
+
+
 def test_a_larger_reserve_moves_more_to_ram() -> None:
     small = fitted(clover(), 32, card(16), Wishes(reserve_bytes=GIB // 2))
     large = fitted(clover(), 32, card(16), Wishes(reserve_bytes=4 * GIB))

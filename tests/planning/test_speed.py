@@ -65,9 +65,9 @@ def test_all_layers_are_read_once_wherever_they_lie() -> None:
     same = Bandwidths((50 * GB, 50 * GB), 50 * GB)
     layout = Layout(41, 0, 4096, KvType.F16)
     one = expected_speed(
-        model, layout, split_layers(model, 41, [1]), Bandwidths((50 * GB,), 50 * GB), DESKTOP, 8
+        model, layout, split_layers(model, layout, [1]), Bandwidths((50 * GB,), 50 * GB), DESKTOP, 8
     )
-    two = expected_speed(model, layout, split_layers(model, 41, [1, 1]), same, DESKTOP, 8)
+    two = expected_speed(model, layout, split_layers(model, layout, [1, 1]), same, DESKTOP, 8)
     assert one.tokens_per_second == pytest.approx(two.tokens_per_second)
 
 

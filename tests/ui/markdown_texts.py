@@ -59,6 +59,16 @@ See [the reference][ref] and <b>raw html</b>.
 שלום עולם
 """
 
+FORMULAS = """
+Euler: $e^{i\\pi} + 1 = 0$, so:
+\\[
+  \\int_0^1 x^2\\,dx
+  + \\frac{1}{2}
+\\]
+and it costs $5 or $10.
+"""
+MIXED += FORMULAS
+
 _LINES = (
     "para text\n",
     "line two\n",
@@ -93,6 +103,13 @@ _LINES = (
     "é😀 text\n",
     "===\n",
     "     deep\n",
+    "$$\n",
+    "\\[ a\n",
+    "b = c \\],\n",
+    "$$ x + y $$\n",
+    "- $$ z\n",
+    "+ b\n",
+    "costs $5 and $x$ or \\(y\\)\n",
 )
 
 

@@ -13,7 +13,7 @@ from clover_gui.ui.chat.composer import MAX_LINES, Composer
 
 @pytest.fixture
 def composer(qtbot, theme) -> Composer:
-    widget = Composer()
+    widget = Composer(theme)
     qtbot.addWidget(widget)
     widget.set_state(ready=True, answering=False)
     widget.show()

@@ -7,8 +7,21 @@ from collections.abc import Iterator
 import pytest
 
 from clover_gui import i18n
-from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryReading, SpeedReading
+from clover_gui.hardware.machine import Gpu
+from clover_gui.planning.clover_shape import clover_shape
+from clover_gui.planning.plan import FitPlan
+from clover_gui.planning.planner import make_plan
+from clover_gui.ui.gauges.memory_parts import MemoryPart, in_use, part_color, parts_of
+from clover_gui.ui.gauges.readings import (
+    ContextReading,
+    MemoryLevel,
+    MemoryReading,
+    SpeedReading,
+    sum_of,
+)
 from clover_gui.ui.gauges.strip import GaugeStrip
+from clover_gui.ui.setup.plan_card import PlanCard
+from tests.planning.shapes import card, machine
 
 GB = 1 << 30
 
@@ -73,3 +86,62 @@ def test_every_gauge_can_be_read_by_keyboard_and_screen_reader(strip: GaugeStrip
         assert gauge.focusPolicy()
         assert gauge.value_label.text() in gauge.accessibleName()
         assert gauge.accessibleDescription()
+
+
+def plan_for(*cards: Gpu) -> FitPlan:
+    plan = make_plan(machine(32, *cards), clover_shape(), None, cards)
+    assert isinstance(plan, FitPlan)
+    return plan
+
+
+def test_no_byte_of_a_plan_or_of_what_is_in_use_is_left_out() -> None:
+    plan = plan_for(card(16))
+    for need in (plan.gpu, plan.ram):
+        assert sum(parts_of(need).values()) == need.total
+        for ours in (0, GB, need.total, 2 * need.total):
+            assert sum(in_use(ours, need).values()) == ours
+
+
+def test_plan_and_gauge_use_the_same_colours(qtbot, theme, strip: GaugeStrip) -> None:
+    plan = plan_for(card(16))
+    page = PlanCard(theme)
+    qtbot.addWidget(page)
+    page.show_plan(plan)
+    ours = plan.gpu.total
+    strip.show_plan(plan)
+    strip.show_memory(
+        MemoryReading(MemoryLevel(32 * GB, 20 * GB, GB), MemoryLevel(16 * GB, 16 * GB - ours - GB, ours))
+    )
+    planned = [segment.color.name() for segment in page._bar_rows[0][1].segments]
+    assert [segment.color.name() for segment in strip._vram_bar.segments] == planned
+    parts = (MemoryPart.MODEL, MemoryPart.CONTEXT, MemoryPart.WORKING, MemoryPart.OTHERS)
+    assert planned == [part_color(part, theme.colors).name() for part in parts]
+    assert len(set(planned)) == 4
+
+
+def test_the_last_minute_is_kept(strip: GaugeStrip) -> None:
+    for step in range(70):
+        strip.show_memory(
+            MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB), MemoryLevel(8 * GB, (70 - step) << 20, GB))
+        )
+    assert len(strip._vram_curve.values) == 60
+    assert list(strip._vram_curve.values) == sorted(strip._vram_curve.values)
+    assert set(strip._ram_curve.values) == {0.5}
+
+
+def test_several_cards_are_one_bar_and_told_apart_in_words(strip: GaugeStrip) -> None:
+    cards = (MemoryLevel(12 * GB, 2 * GB, 9 * GB), MemoryLevel(10 * GB, GB, 8 * GB))
+    reading = MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB), sum_of(cards), cards)
+    strip.show_memory(reading)
+    assert strip.vram.value_label.text() == "19.0 GB of 22.0 GB"
+    assert "Card 2: 9.0 GB of 10.0 GB" in strip.vram.toolTip()
+    assert reading.least_available_vram == GB
+    assert sum_of((cards[0], MemoryLevel(GB, GB, None))) == MemoryLevel(13 * GB, 3 * GB, None)
+
+
+def test_a_card_that_nobody_can_read_is_not_said_to_be_unused(strip: GaugeStrip) -> None:
+    strip.show_plan(plan_for(card(16)))
+    strip.show_memory(MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB)))
+    assert "asleep or lost" in strip.vram.toolTip()
+    strip.show_plan(None)
+    assert strip.vram.value_label.text() == "none"

@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import pytest
 
-from clover_gui.ui.widgets import block_splitter
-from clover_gui.ui.widgets.block_splitter import BLOCK_LIMIT, TABLE_ROWS, BlockSplitter
+from clover_gui.ui.widgets.block_cuts import BLOCK_LIMIT, TABLE_ROWS
+from clover_gui.ui.widgets.block_splitter import BlockSplitter
 from clover_gui.ui.widgets.blocks import Block, BlockJoiner, BlockKind, code_of, joined
 from tests.ui.markdown_texts import MIXED, random_pieces, random_text
 
 
-def split(*pieces: str) -> list[Block]:
-    splitter = BlockSplitter()
+def split(*pieces: str, limit: int = BLOCK_LIMIT, table_rows: int = TABLE_ROWS) -> list[Block]:
+    splitter = BlockSplitter(limit, table_rows)
     blocks: list[Block] = []
     for piece in pieces:
         blocks += splitter.feed(piece)
@@ -24,15 +24,13 @@ def split(*pieces: str) -> list[Block]:
 
 @pytest.mark.parametrize("limit", [60, BLOCK_LIMIT])
 @pytest.mark.parametrize("seed", range(40))
-def test_pieces_do_not_matter(seed: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(block_splitter, "BLOCK_LIMIT", limit)
-    monkeypatch.setattr(block_splitter, "TABLE_ROWS", 3)
+def test_pieces_do_not_matter(seed: int, limit: int) -> None:
     source = random.Random(seed)
     text = random_text(source)
-    whole = split(text)
+    whole = split(text, limit=limit, table_rows=3)
     assert "".join(block.source for block in whole) == text
     for longest in (1, 7, 40):
-        assert split(*random_pieces(text, source, longest)) == whole
+        assert split(*random_pieces(text, source, longest), limit=limit, table_rows=3) == whole
 
 
 def test_mixed_text_is_cut_as_a_reader_sees_it() -> None:

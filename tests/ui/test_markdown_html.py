@@ -90,7 +90,7 @@ def test_importing_the_widgets_does_not_import_the_parsers() -> None:
     """The first paint does not wait for them."""
     code = (
         "import sys; import clover_gui.ui.chat.message_list;"
-        "print([m for m in ('markdown_it', 'pygments', 'linkify_it') if m in sys.modules])"
+        "print([m for m in ('markdown_it', 'pygments', 'linkify_it', 'ziamath') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

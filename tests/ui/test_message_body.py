@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import random
-import socket
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
@@ -19,7 +17,7 @@ from clover_gui.ui.widgets.blocks import Block, BlockKind
 from clover_gui.ui.widgets.code_block import CodeBlock
 from clover_gui.ui.widgets.message_body import MessageBody
 from clover_gui.ui.widgets.prose_view import ProseView
-from tests.ui.markdown_texts import MIXED, random_pieces, random_text
+from tests.ui.markdown_texts import FORMULAS, MIXED, random_pieces, random_text
 
 WIDTH = 600
 
@@ -111,7 +109,7 @@ def test_long_code_gets_the_colours_of_the_whole(make_body: BodyMaker, qtbot: Qt
 
 def test_finished_blocks_are_not_touched(body: MessageBody, qtbot: QtBot) -> None:
     """20,000 tokens: each block is drawn a few times while it is open, and never again."""
-    text = (MIXED.replace("[ref]: https://example.org/reference", "") * 100)[:60_000]
+    text = (MIXED.replace("[ref]: https://example.org/reference", "").replace(FORMULAS, "") * 100)[:60_000]
     tokens = [text[i : i + 3] for i in range(0, len(text), 3)]
     assert len(tokens) == 20_000
     counts: dict[QWidget, int] = {}
@@ -251,49 +249,6 @@ def wheel(target: QWidget, delta: QPoint) -> None:
         widget = widget.parentWidget()
 
 
-HOSTILE = """![a](http://127.0.0.1:9/x.png) ![r][ref] <img src="http://127.0.0.1:9/y.png">
-![f](file:///etc/hostname) [share](//127.0.0.1/share) <svg><image href="http://127.0.0.1:9/z"/></svg>
-
-<style>body { background: url(http://127.0.0.1:9/css) }</style>
-<link rel="stylesheet" href="http://127.0.0.1:9/s.css">
-
-- ![in a list](http://127.0.0.1:9/x.png)
-
-> ![in a quote](data:image/svg+xml;base64,PHN2Zy8+)
-
-| ![in a table](http://127.0.0.1:9/x.png) |
-|---|
-| <img src=/etc/hostname> |
-
-[ref]: http://127.0.0.1:9/ref.png
-"""
-
-
-@pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Every resource that a document asks for, every connection and every file opened by Python."""
-    seen: list[Any] = []
-    load = ProseView.loadResource
-
-    def noting(self: ProseView, kind: int, name: QUrl | str) -> object:
-        seen.append(("resource", name))
-        return load(self, kind, name)
-
-    monkeypatch.setattr(ProseView, "loadResource", noting)
-    for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, lambda *a, **k: seen.append(("socket", a)))
-    return seen
-
-
-def test_hostile_text_fetches_nothing(body: MessageBody, qtbot: QtBot, recorded: list[Any]) -> None:
-    stream(qtbot, body, random_pieces(HOSTILE, random.Random(5), 30))
-    body.grab()
-    assert recorded == []
-    shown = " ".join(p.widget.toPlainText() for p in body.parts() if isinstance(p.widget, ProseView))
-    assert "<img src=" in shown
-    assert "127.0.0.1]" in shown
-
-
 def test_a_document_gets_nothing_even_if_it_asks(theme: Theme, body: MessageBody, qtbot: QtBot) -> None:
     body.set_text("x")
     view = body.parts()[0].widget
@@ -322,28 +277,6 @@ def test_links_defined_later_are_drawn_again_at_the_end(body: MessageBody, qtbot
     view = body.parts()[0].widget
     assert isinstance(view, ProseView)
     assert 'href="https://example.org"' in view.html_source
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "x" * 1_000_000,
-        "```\n" + "y" * 300_000 + "\n```",
-        ">" * 10_000 + " deep",
-        "😀👨‍👩‍👧‍👦" * 2_500,
-        "```python\nnever closed\n" * 50,
-        "\x1b[31mred\x1b[0m \x00 nul \u202eright to left\u202c \u200b zero width",
-        "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 1_000,
-    ],
-    ids=["long line", "long code line", "quotes", "emoji", "open fences", "control", "table"],
-)
-def test_attacks_lose_nothing(text: str, body: MessageBody, qtbot: QtBot) -> None:
-    for start in range(0, len(text), 50_000):
-        body.append(text[start : start + 50_000])
-    body.finish()
-    settle(qtbot, body)
-    assert body.text() == text
-    assert "".join(part.block.source for part in body.parts()) == text
 
 
 def test_colours_follow_the_theme(body: MessageBody, theme: Theme, qapp: QApplication, qtbot: QtBot) -> None:

@@ -104,7 +104,7 @@ def test_first_answer_is_streamed_split_and_kept(drive, data: DataFolder, script
         gauges = window.chat_page.gauges
         assert "tok/s" in gauges.speed.value_label.text()
         assert not gauges.context.value_label.text().startswith("0 ")
-        assert gauges.vram.value_label.text() == "no GPU"
+        assert gauges.vram.value_label.text() == "none"
         await until(lambda: "of" in gauges.ram.value_label.text(), "the RAM is shown")
 
     async def afterwards(window: MainWindow, workspace: Workspace) -> None:

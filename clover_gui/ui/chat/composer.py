@@ -1,23 +1,39 @@
-"""Where the person writes: text field, thinking switch, and one button that sends or stops."""
+"""Where the person writes: text field, files, thinking switch, and one button that sends or stops."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QInputMethodEvent, QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from pathlib import Path
 
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QInputMethodEvent, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from clover_gui.chat.attachments import PASTE_LIMIT
 from clover_gui.i18n import _
+from clover_gui.ui.chat.attachment_chips import AttachmentChips
+from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.buttons import IconButton
 
 MAX_LINES = 10
+
+
+def local_paths(data: QMimeData) -> list[Path]:
+    """The files of this machine in what was dropped or pasted."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class MessageEdit(QPlainTextEdit):
     """Grows with its text up to ten lines. Enter sends, Shift+Enter breaks the line.
 
-    While an input method composes (Japanese, Chinese, dead keys), Enter belongs to it.
+    While an input method composes (Japanese, Chinese, dead keys), Enter belongs to it. Files and long texts
+    that are pasted or dropped are handed on instead of being written into the field.
     """
 
     submitted = Signal()
+    recall_requested = Signal()
+    """Arrow up in the empty field."""
+    files_given = Signal(list)
+    long_text_given = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,11 +51,25 @@ class MessageEdit(QPlainTextEdit):
         if enter and not broken and not self._composing:
             self.submitted.emit()
             return
+        if event.key() == Qt.Key.Key_Up and not self.toPlainText() and not self._composing:
+            self.recall_requested.emit()
+            return
         super().keyPressEvent(event)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         self._composing = bool(event.preeditString())
         super().inputMethodEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return bool(local_paths(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        if paths := local_paths(source):
+            self.files_given.emit(paths)
+        elif len(text := source.text()) > PASTE_LIMIT:
+            self.long_text_given.emit(text)
+        else:
+            super().insertFromMimeData(source)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -64,33 +94,72 @@ class Composer(QFrame):
     stop_requested = Signal()
     thinking_changed = Signal(bool)
     text_changed = Signal()
+    attach_requested = Signal()
+    options_requested = Signal()
+    files_given = Signal(list)
+    long_text_given = Signal(str)
+    recall_requested = Signal()
+    edit_cancelled = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("composer")
+        self.setAcceptDrops(True)
         self.edit = MessageEdit()
+        self.chips = AttachmentChips(theme)
+        self.editing_label = QLabel()
+        self.editing_label.setObjectName("note")
+        self.editing_label.setWordWrap(True)
+        self.cancel_edit_button = QPushButton()
+        self.cancel_edit_button.setProperty("kind", "quiet")
+        self.attach_button = IconButton(theme, "attach", "")
+        self.options_button = IconButton(theme, "tune", "")
         self.thinking_button = QPushButton()
         self.thinking_button.setObjectName("thinkingSwitch")
         self.thinking_button.setCheckable(True)
         self.send_button = QPushButton()
         self.send_button.setObjectName("sendButton")
         self.send_button.setProperty("kind", "primary")
+        self._theme = theme
         self._answering = False
         self._ready = False
+        self._editing = False
+        self._may_be_empty = False
+        self._options_set = False
         self._thinking_reason = ""
+        self._connect()
+        self._place()
+        theme.changed.connect(self._restyle)
+        self.setFocusProxy(self.edit)
+        self.retranslate()
+
+    def _connect(self) -> None:
         self.edit.submitted.connect(self._submit)
         self.edit.textChanged.connect(self._text_changed)
+        self.edit.files_given.connect(self.files_given)
+        self.edit.long_text_given.connect(self.long_text_given)
+        self.edit.recall_requested.connect(self.recall_requested)
         self.send_button.clicked.connect(self._button)
         self.thinking_button.clicked.connect(self._thinking_clicked)
+        self.attach_button.clicked.connect(self.attach_requested)
+        self.options_button.clicked.connect(self.options_requested)
+        self.cancel_edit_button.clicked.connect(self.edit_cancelled)
+
+    def _place(self) -> None:
+        above = QHBoxLayout()
+        above.addWidget(self.editing_label, 1)
+        above.addWidget(self.cancel_edit_button)
         below = QHBoxLayout()
+        below.addWidget(self.attach_button)
         below.addWidget(self.thinking_button)
+        below.addWidget(self.options_button)
         below.addStretch(1)
         below.addWidget(self.send_button)
         layout = QVBoxLayout(self)
+        layout.addLayout(above)
+        layout.addWidget(self.chips)
         layout.addWidget(self.edit)
         layout.addLayout(below)
-        self.setFocusProxy(self.edit)
-        self.retranslate()
 
     def text(self) -> str:
         return self.edit.toPlainText()
@@ -105,6 +174,21 @@ class Composer(QFrame):
     def set_state(self, *, ready: bool, answering: bool) -> None:
         """``ready``: a model is loaded. ``answering``: the button stops instead of sending."""
         self._ready, self._answering = ready, answering
+        self._refresh()
+
+    def set_editing(self, editing: bool) -> None:
+        """Whether the text is another version of a message instead of a new one."""
+        self._editing = editing
+        self._refresh()
+
+    def set_may_be_empty(self, possible: bool) -> None:
+        """Whether a message without words may be sent, since files go with it."""
+        self._may_be_empty = possible
+        self._refresh()
+
+    def set_options_set(self, some: bool) -> None:
+        """Whether this chat has settings of its own; the button shows it."""
+        self._options_set = some
         self._refresh()
 
     def set_thinking(self, on: bool, reason_if_disabled: str = "") -> None:
@@ -123,14 +207,23 @@ class Composer(QFrame):
         """Write all texts again in the language in force."""
         self.edit.setPlaceholderText(_("Ask something…"))
         self.edit.setAccessibleName(_("Your message"))
+        self.attach_button.setAccessibleName(_("Attach files"))
+        self.attach_button.setToolTip(_("Attach text, code, tables or PDF files (Ctrl+Shift+A)"))
+        self.editing_label.setText(_("You are changing an earlier message. The former version is kept."))
+        self.cancel_edit_button.setText(_("Cancel"))
+        self.cancel_edit_button.setToolTip(_("Leave the message as it was (Esc)"))
         self._refresh()
 
     def _submit(self) -> None:
-        if self._answering or not self._ready or not self.text().strip():
-            return
         text = self.text()
+        if self._answering or not self._can_send:
+            return
         self.edit.clear()
         self.send_requested.emit(text)
+
+    @property
+    def _can_send(self) -> bool:
+        return self._ready and (bool(self.text().strip()) or self._may_be_empty)
 
     def _button(self) -> None:
         if self._answering:
@@ -152,7 +245,7 @@ class Composer(QFrame):
         self.thinking_button.setAccessibleName(_("Thinking before the answer"))
         self.thinking_button.setToolTip(
             self._thinking_reason
-            or _("The model thinks before it answers: better for hard questions, but slower.")
+            or _("The model thinks before it answers: better for hard questions, but slower. (Ctrl+T)")
         )
         if self._answering:
             self.send_button.setText(_("Stop"))
@@ -161,5 +254,30 @@ class Composer(QFrame):
         else:
             self.send_button.setText(_("Send"))
             self.send_button.setToolTip(_("Send (Enter); Shift+Enter begins a new line"))
-            self.send_button.setEnabled(self._ready and bool(self.text().strip()))
+            self.send_button.setEnabled(self._can_send)
         self.send_button.setAccessibleName(self.send_button.text())
+        self.editing_label.setVisible(self._editing)
+        self.cancel_edit_button.setVisible(self._editing)
+        self.attach_button.setVisible(not self._editing)
+        note = _("changed from the model's defaults") if self._options_set else ""
+        name = _("Instructions and settings of this chat")
+        self.options_button.setAccessibleName(f"{name}, {note}" if note else name)
+        self.options_button.setToolTip(
+            "\n".join(filter(None, (_("Instructions and settings of this chat (Ctrl+I)"), note)))
+        )
+        self._restyle()
+
+    def _restyle(self) -> None:
+        self.attach_button.restyle()
+        self.options_button.restyle()
+        if self._options_set:
+            self.options_button.setIcon(self._theme.icon("tune", self._theme.colors.accent))
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if local_paths(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if paths := local_paths(event.mimeData()):
+            event.acceptProposedAction()
+            self.files_given.emit(paths)

@@ -27,6 +27,12 @@ class HistoryMessage:
     details: str = ""
     notice: str = ""
     notice_action: tuple[str, str] | None = None
+    version: int = 1
+    """Which of the versions of this message it is, from 1 ..."""
+    versions: int = 1
+    """... and how many there are."""
+    can_continue: bool = False
+    """Whether the answer can be gone on with."""
 
     @property
     def role(self) -> Role:
@@ -52,6 +58,11 @@ class Entry:
     """Its height was that of all its text when everything was placed the last time."""
 
     @property
+    def text(self) -> str:
+        """The source of the message as it is now."""
+        return self.view.text() if self.kept and self.view else self.message.text
+
+    @property
     def is_settled(self) -> bool:
         """Whether its height is that of all its text now."""
         if self.view is None:
@@ -70,6 +81,8 @@ class Entry:
                 if self.thinking_open and view.thinking:
                     view.thinking.set_open(True)
             view.set_answer(message.text)
+        view.set_versions(message.version, message.versions)
+        view.set_can_continue(message.can_continue)
         if message.details:
             view.set_details(message.details)
         if message.notice:

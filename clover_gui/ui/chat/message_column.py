@@ -11,6 +11,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication, QWidget
 
 from clover_gui.ui.chat.history import Entry, HistoryMessage
+from clover_gui.ui.chat.message_search import Place
 from clover_gui.ui.chat.message_view import MessageView, Role
 from clover_gui.ui.theme import Theme
 
@@ -26,12 +27,18 @@ class MessageColumn(QWidget):
     thinking_toggled = Signal(object, bool)
     link_activated = Signal(str)
     regenerate_requested = Signal()
+    continue_requested = Signal()
+    edit_requested = Signal(int)
+    quote_requested = Signal(str)
+    previous_version_requested = Signal(int)
+    next_version_requested = Signal(int)
     action_triggered = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._text_width = 0
+        self._sought: tuple[str, Place | None] = ("", None)
         self.entries: list[Entry] = []
 
     # Content
@@ -66,14 +73,23 @@ class MessageColumn(QWidget):
         view.fit(self._text_width)
         if not entry.kept:
             entry.fill(view)
+        view.set_can_regenerate(index == len(self.entries) - 1)
+        self._seek_in(index)
         entry.fitted_width, entry.height = self._text_width, view.height()
+        self._connect(view, entry, index)
+        return view
+
+    def _connect(self, view: MessageView, entry: Entry, index: int) -> None:
         view.height_changed.connect(lambda: self.height_changed.emit(entry))
         view.thinking_toggled.connect(lambda opened: self.thinking_toggled.emit(entry, opened))
         view.link_activated.connect(self.link_activated)
         view.regenerate_requested.connect(self.regenerate_requested)
+        view.continue_requested.connect(self.continue_requested)
+        view.edit_requested.connect(self.edit_requested)
+        view.quote_requested.connect(self.quote_requested)
+        view.previous_version_requested.connect(lambda: self.previous_version_requested.emit(index))
+        view.next_version_requested.connect(lambda: self.next_version_requested.emit(index))
         view.action_triggered.connect(self.action_triggered)
-        view.set_can_regenerate(index == len(self.entries) - 1)
-        return view
 
     def is_ready(self, index: int) -> bool:
         """Whether a message has its widget, laid out for the width in force and in the colours in force."""
@@ -116,6 +132,19 @@ class MessageColumn(QWidget):
         for entry in self.entries:
             if entry.view:
                 entry.view.retranslate()
+
+    # Searching
+
+    def seek(self, text: str, place: Place | None) -> None:
+        """Mark a text in all messages ("" for none); ``place``: the one looked at."""
+        self._sought = text, place
+        for index in range(len(self.entries)):
+            self._seek_in(index)
+
+    def _seek_in(self, index: int) -> None:
+        text, place = self._sought
+        if view := self.entries[index].view:
+            view.seek(text, place[1] if place and place[0] == index else None)
 
     def _drop_view(self, entry: Entry) -> None:
         if entry.view:

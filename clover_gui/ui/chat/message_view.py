@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from enum import Enum
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QEnterEvent, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtCore import QEvent, QRect, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from clover_gui.i18n import _
 from clover_gui.i18n import number as written
-from clover_gui.ui.chat.notice_row import NoticeRow, WrappedLabel
+from clover_gui.ui.chat.message_bubble import MessageBubble
+from clover_gui.ui.chat.message_footer import MessageFooter
+from clover_gui.ui.chat.notice_row import NoticeRow
 from clover_gui.ui.chat.thinking_view import ThinkingView
 from clover_gui.ui.theme import Theme
-from clover_gui.ui.widgets.buttons import CopyButton, IconButton
 from clover_gui.ui.widgets.message_body import MessageBody
 from clover_gui.ui.widgets.plain_body import PlainBody
-
-BUBBLE_PART = 0.85
-"""A person's own message takes at most this part of the width."""
+from clover_gui.ui.widgets.text_selection import selection_in
 
 
 class Role(Enum):
@@ -38,6 +37,13 @@ class MessageView(QWidget):
     copy_requested = Signal()
     """The text has been copied by the button."""
     regenerate_requested = Signal()
+    edit_requested = Signal(int)
+    """The person wants to write this message anew; its place in the conversation, from 0."""
+    quote_requested = Signal(str)
+    """What is selected in the message, or all of it."""
+    continue_requested = Signal()
+    previous_version_requested = Signal()
+    next_version_requested = Signal()
     action_triggered = Signal(str)
     link_activated = Signal(str)
     thinking_toggled = Signal(bool)
@@ -49,29 +55,41 @@ class MessageView(QWidget):
         self.number = number
         self._theme = theme
         self._width = 0
-        self._bubble = QRectF()
+        self._bubble: MessageBubble | None = None
         self._finished = role is Role.USER
         self._can_regenerate = False
+        self._can_continue = False
         self.thinking: ThinkingView | None = None
         """None as long as nothing was thought."""
         self.notice: NoticeRow | None = None
         self.body: MessageBody | PlainBody
         if role is Role.USER:
+            self._bubble = MessageBubble(theme, self)
             self.body = PlainBody(theme, self)
         else:
             self.body = MessageBody(theme, parent=self)
             self.body.link_activated.connect(self.link_activated)
         self.body.height_changed.connect(self._on_height)
-        self._details = WrappedLabel("muted", self)
-        self._details.hide()
-        self.copy_button = CopyButton(theme, "", self)
-        self.copy_button.clicked.connect(self._on_copy)
-        self.regenerate_button = IconButton(theme, "regenerate", "", self)
-        self.regenerate_button.clicked.connect(self.regenerate_requested)
-        self.regenerate_button.setVisible(False)
-        self._reveal(False)
+        self._footer = MessageFooter(theme, self)
+        self.actions_row = self._footer.actions
+        self.copy_button = self.actions_row.copy_button
+        self.regenerate_button = self.actions_row.regenerate_button
+        self._connect_actions()
         self.restyle()
         self.retranslate()
+
+    def _connect_actions(self) -> None:
+        row = self.actions_row
+        row.copy_button.clicked.connect(self._on_copy)
+        row.regenerate_requested.connect(self.regenerate_requested)
+        row.continue_requested.connect(self.continue_requested)
+        row.previous_version_requested.connect(self.previous_version_requested)
+        row.next_version_requested.connect(self.next_version_requested)
+        row.edit_requested.connect(lambda: self.edit_requested.emit(self.number - 1))
+        row.quote_requested.connect(lambda: self.quote_requested.emit(selection_in(self.body) or self.text()))
+        row.offer(row.edit_button, self.role is Role.USER)
+        row.offer(row.quote_button, self._finished)
+        row.changed.connect(self._on_height)
 
     # A person's message
 
@@ -114,7 +132,7 @@ class MessageView(QWidget):
 
     def set_details(self, text: str) -> None:
         """The quiet line below an answer; "" hides it."""
-        self._details.setText(text)
+        self._footer.set_details(text)
         self._on_height()
 
     def set_notice(self, text: str, action: tuple[str, str] | None = None) -> None:
@@ -135,13 +153,28 @@ class MessageView(QWidget):
         self._finished = True
         self._finish_thinking()
         self._markdown_body().finish()
+        self._offer_more()
         self._on_height()
 
     def set_can_regenerate(self, possible: bool) -> None:
         """Whether the button for another answer is offered (once this one is finished)."""
         self._can_regenerate = possible
-        if self._width:
-            self.fit(self._width)
+        self._offer_more()
+
+    def set_can_continue(self, possible: bool) -> None:
+        """Whether the button for going on with the answer is offered (once it is finished)."""
+        self._can_continue = possible
+        self._offer_more()
+
+    def set_versions(self, current: int, total: int) -> None:
+        """Which of how many versions of this message is shown, from 1; arrows come with the second one."""
+        self.actions_row.set_versions(current, total)
+
+    def _offer_more(self) -> None:
+        row, answered = self.actions_row, self.role is Role.ANSWER and self._finished
+        row.offer(row.quote_button, self._finished)
+        row.offer(row.continue_button, answered and self._can_continue)
+        row.offer(row.regenerate_button, answered and self._can_regenerate)
 
     @property
     def is_finished(self) -> bool:
@@ -158,24 +191,21 @@ class MessageView(QWidget):
         QGuiApplication.clipboard().setText(self.text())
         self.copy_button.show_copied()
 
+    def seek(self, text: str, current: int | None = None) -> None:
+        """Mark a text ("" for none); ``current``: where in the text of the message the one looked at is."""
+        self.body.seek(text, current)
+
+    def found_rect(self) -> QRect | None:
+        """Where the place looked at is drawn, in own coordinates; None if it is not (yet)."""
+        rect = self.body.found_rect()
+        return rect.translated(self.body.pos()) if rect else None
+
     def fit(self, width: int) -> int:
         """Lay out for this width, take the height that is needed and return it, in pixels."""
         self._width = width
         height = self._fit_user(width) if self.role is Role.USER else self._fit_answer(width)
         self.resize(width, height)
         return height
-
-    def tab_stops(self) -> list[QWidget]:
-        """What the Tab key reaches in this message, from top to bottom."""
-        stops = [
-            child for child in self.findChildren(QWidget) if child.focusPolicy() & Qt.FocusPolicy.TabFocus
-        ]
-
-        def place(child: QWidget) -> tuple[int, int]:
-            at = child.mapTo(self, QPoint(0, 0))
-            return at.y(), at.x()
-
-        return sorted(stops, key=place)
 
     def follow_viewport(self, top: int) -> None:
         """What can be seen begins at ``top`` (own coordinates)."""
@@ -186,9 +216,8 @@ class MessageView(QWidget):
 
     def restyle(self) -> None:
         """Take the theme's colours and sizes; the owner calls ``fit`` afterwards."""
-        self._details.setFont(self._theme.small_font())
         self.body.restyle()
-        for part in (self.thinking, self.notice, self.copy_button, self.regenerate_button):
+        for part in (self.thinking, self.notice, self._footer):
             if part:
                 part.restyle()
         self.update()
@@ -200,25 +229,16 @@ class MessageView(QWidget):
         self.setAccessibleName(name)
         self.body.set_name(name)
         self.body.retranslate()
-        self.copy_button.set_label(_("Copy message"))
-        self.regenerate_button.set_label(_("Answer again"))
+        self._footer.retranslate()
         if self.thinking:
             self.thinking.retranslate()
 
     def _fit_user(self, width: int) -> int:
-        across, down = self._theme.space(0.9), self._theme.space(0.6)
-        widest = max(1, int(width * BUBBLE_PART) - 2 * across)
         assert isinstance(self.body, PlainBody)
-        text_width = self.body.ideal_width(widest)
-        text_height = self.body.fit(text_width)
-        left = width - text_width - 2 * across
-        self._bubble = QRectF(left, 0, text_width + 2 * across, text_height + 2 * down)
-        # The room between lines is below each line: the last one's would make the bubble look uneven.
-        self.body.move(left + across, down + self._theme.space(0.15))
-        bottom = text_height + 2 * down
-        hint = self.copy_button.sizeHint()
-        button_left = max(0, round(left) - hint.width() - self._theme.space(0.2))
-        self.copy_button.setGeometry(button_left, bottom - hint.height(), hint.width(), hint.height())
+        assert self._bubble is not None
+        self._bubble.fit(self.body, width)
+        bottom, left = self._bubble.height(), self._bubble.x()
+        bottom = self._footer.fit_beside(left - self._theme.space(0.2), width, bottom)
         if self.notice and self.notice.label.text():
             self.notice.move(0, bottom)
             bottom += self.notice.fit(width)
@@ -242,26 +262,7 @@ class MessageView(QWidget):
                 y += gap if y else 0
                 self.notice.move(0, y)
                 y += self.notice.fit(width)
-        return self._fit_footer(width, y)
-
-    def _fit_footer(self, width: int, top: int) -> int:
-        gap = self._theme.space(0.4)
-        hint = self.copy_button.sizeHint()
-        buttons = 2 * hint.width()
-        details = self._details.text()
-        y = top + gap
-        label_width = max(1, width - buttons - gap)
-        label_height = self._details.fit(label_width) if details else 0
-        row = max(hint.height(), label_height)
-        self._details.setVisible(bool(details))
-        self._details.move(0, y + (row - label_height) // 2)
-        again = self._finished and self._can_regenerate
-        button_y = y + (row - hint.height()) // 2
-        self.regenerate_button.setVisible(again)
-        self.regenerate_button.setGeometry(width - hint.width(), button_y, hint.width(), hint.height())
-        left = width - buttons if again else width - hint.width()
-        self.copy_button.setGeometry(left, button_y, hint.width(), hint.height())
-        return y + row
+        return self._footer.fit(width, y)
 
     def _markdown_body(self) -> MessageBody:
         assert isinstance(self.body, MessageBody)
@@ -289,27 +290,12 @@ class MessageView(QWidget):
             self.fit(self._width)
             self.height_changed.emit()
 
-    def _reveal(self, revealed: bool) -> None:
-        self.copy_button.set_revealed(revealed)
-        self.regenerate_button.set_revealed(revealed)
-
     # Qt
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        self._reveal(True)
+        self.actions_row.reveal(True)
         super().enterEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
-        self._reveal(False)
+        self.actions_row.reveal(False)
         super().leaveEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        if self.role is not Role.USER:
-            return
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.colors.raised))
-        radius = self._theme.space(0.9)
-        painter.drawRoundedRect(self._bubble, radius, radius)
-        painter.end()

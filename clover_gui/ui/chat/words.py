@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from clover_gui.chat.message import AnswerStats, Message, MessageState, Role
+from clover_gui.engine.protocol import STOP_LOOP, STOP_NOT_A_NUMBER
+from clover_gui.explain.answers import (
+    empty_answer_text,
+    ending_text,
+    thinking_closed_text,
+    unasked_thinking_text,
+)
 from clover_gui.i18n import _, duration, ngettext, number
+from clover_gui.ui.chat.attachment_chips import chip_text
+
+REGENERATE, CONTINUE = "regenerate", "continue"
+_CAN_GO_ON = (
+    MessageState.STOPPED,
+    MessageState.CUT_LENGTH,
+    MessageState.INTERRUPTED,
+    MessageState.FAILED,
+)
 
 
 def details_text(stats: AnswerStats | None) -> str:
@@ -30,10 +46,21 @@ def details_text(stats: AnswerStats | None) -> str:
     return " · ".join(parts)
 
 
-def notice_text(message: Message) -> str:
-    """How an answer ended, in one sentence; "" for one that is complete."""
+def notice_text(message: Message, *, unasked_thinking: bool = False) -> str:
+    """How an answer ended, and what else went another way than expected; "" for one that is complete."""
     if message.role is not Role.ASSISTANT:
         return ""
+    stats = message.stats
+    parts = [_ending(message)]
+    if stats is not None:
+        parts.append(thinking_closed_text(stats.thinking_closed, stats.thinking_tokens))
+    if unasked_thinking:
+        parts.append(unasked_thinking_text())
+    return " ".join(filter(None, parts))
+
+
+def _ending(message: Message) -> str:
+    cause = message.stats.cause if message.stats else ""
     match message.state:
         case MessageState.STOPPED:
             return _("Stopped by you.")
@@ -47,7 +74,24 @@ def notice_text(message: Message) -> str:
             return _("Interrupted: the engine or the program ended here. What was written is kept.")
         case MessageState.FAILED:
             return _("The answer failed here.")
+        case MessageState.LOOPED:
+            return ending_text(STOP_LOOP, cause)
+        case MessageState.BROKEN:
+            return ending_text(STOP_NOT_A_NUMBER, cause)
         case _:
-            return (
-                "" if message.text.strip() else _("The model gave no answer. Ask again, or ask differently.")
-            )
+            return "" if message.text.strip() else empty_answer_text(message.stats)
+
+
+def answer_action(message: Message) -> tuple[str, str] | None:
+    """What can be done about the last answer of a chat: (key, text of a button)."""
+    if message.role is not Role.ASSISTANT or message.state is MessageState.RUNNING:
+        return None
+    if not message.text.strip():
+        return (REGENERATE, _("Try again"))
+    return (CONTINUE, _("Continue")) if message.state in _CAN_GO_ON else None
+
+
+def shown_text(message: Message) -> str:
+    """A message of the person with its files, one line each."""
+    files = [f"[{chip_text(attachment)}]" for attachment in message.attachments]
+    return "\n".join(files) + ("\n\n" if files and message.text else "") + message.text

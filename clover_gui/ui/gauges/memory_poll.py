@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from clover_gui.hardware.machine import Gpu
 from clover_gui.hardware.watch import VramWatcher, read_ram
-from clover_gui.ui.gauges.readings import MemoryLevel, MemoryReading
+from clover_gui.ui.gauges.readings import MemoryLevel, MemoryReading, sum_of
 
 INTERVAL_S = 1.0
 
 
-def read_memory(watcher: VramWatcher, engine_pid: int | None) -> MemoryReading:
-    """One look: RAM of this process and the engine child, and the watched card."""
+def read_memory(watchers: Sequence[VramWatcher], engine_pid: int | None) -> MemoryReading:
+    """One look: RAM of this process and the engine child, and the watched cards."""
     pids = [os.getpid()] + ([engine_pid] if engine_pid else [])
     ram = read_ram(pids)
     mapped = ram.ours_mapped_bytes if engine_pid else 0
     level = MemoryLevel(ram.total, ram.available, max(0, ram.ours_bytes - mapped), mapped)
-    found = watcher.read(pids)
-    vram = MemoryLevel(found.total, found.free, found.ours_bytes) if found else None
-    return MemoryReading(level, vram)
+    found = [reading for watcher in watchers if (reading := watcher.read(pids)) is not None]
+    cards = tuple(MemoryLevel(card.total, card.free, card.ours_bytes) for card in found)
+    return MemoryReading(level, sum_of(cards), cards)
 
 
 async def poll_memory(
-    gpu: Gpu | None, engine_pid: Callable[[], int | None], show: Callable[[MemoryReading], None]
+    gpus: Sequence[Gpu], engine_pid: Callable[[], int | None], show: Callable[[MemoryReading], None]
 ) -> None:
     """Until cancelled: read in a thread, show, wait a second; then give the driver's handle back."""
-    watcher = VramWatcher(gpu)
+    watchers = [VramWatcher(gpu) for gpu in gpus]
     try:
         while True:
-            show(await asyncio.to_thread(read_memory, watcher, engine_pid()))
+            show(await asyncio.to_thread(read_memory, watchers, engine_pid()))
             await asyncio.sleep(INTERVAL_S)
     finally:
-        watcher.release()
+        for watcher in watchers:
+            watcher.release()

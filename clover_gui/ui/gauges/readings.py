@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -36,10 +37,30 @@ class MemoryLevel:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReading:
-    """One look at both pools; ``vram`` None means that there is no graphics memory to show."""
+    """One look at both pools; ``vram`` None means that there is no graphics memory to show. With several
+    graphics cards it is the sum of ``cards``."""
 
     ram: MemoryLevel
     vram: MemoryLevel | None = None
+    cards: tuple[MemoryLevel, ...] = ()
+
+    @property
+    def least_available_vram(self) -> int | None:
+        """What is free on the fullest card."""
+        levels = self.cards or ((self.vram,) if self.vram is not None else ())
+        return min((level.available for level in levels), default=None)
+
+
+def sum_of(levels: Sequence[MemoryLevel]) -> MemoryLevel | None:
+    """Several pools as one; None for none. What is ours is not known where it is not known of one."""
+    if not levels:
+        return None
+    ours = [level.ours for level in levels if level.ours is not None]
+    return MemoryLevel(
+        sum(level.total for level in levels),
+        sum(level.available for level in levels),
+        sum(ours) if len(ours) == len(levels) else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

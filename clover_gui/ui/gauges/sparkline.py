@@ -12,12 +12,13 @@ KEPT = 60
 
 
 class Sparkline(QWidget):
-    """Keeps the last 60 values and scales to the largest of them."""
+    """Keeps the last 60 values and scales to the largest of them, or to ``top`` where there is one."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, top: float = 0.0, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._values: deque[float] = deque(maxlen=KEPT)
         self._color = QColor(128, 128, 128)
+        self._top = top
 
     def add(self, value: float) -> None:
         """One more reading at the right end."""
@@ -49,9 +50,10 @@ class Sparkline(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self._color, max(1.0, self.height() / 14)))
-        top = max(self._values) or 1.0
+        top = self._top or max(self._values) or 1.0
         step = self.width() / (KEPT - 1)
         start = self.width() - step * (len(self._values) - 1)
         height = self.height() - 3.0
-        points = [QPointF(start + i * step, 1.5 + height * (1 - v / top)) for i, v in enumerate(self._values)]
+        shares = [min(1.0, value / top) for value in self._values]
+        points = [QPointF(start + i * step, 1.5 + height * (1 - share)) for i, share in enumerate(shares)]
         painter.drawPolyline(QPolygonF(points))

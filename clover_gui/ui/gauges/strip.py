@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
+from clover_gui.chat.context import WARN_SHARE
 from clover_gui.i18n import _, number, size
+from clover_gui.planning.plan import FitPlan, Need
 from clover_gui.ui.gauges.gauge import Gauge
+from clover_gui.ui.gauges.memory_parts import MemoryPart, in_use, segments
 from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryReading, SpeedReading
 from clover_gui.ui.gauges.segment_bar import Segment, SegmentBar
 from clover_gui.ui.gauges.sparkline import Sparkline
@@ -27,12 +33,14 @@ class GaugeStrip(QWidget):
         self._theme = theme
         self._speed_curve = Sparkline()
         self._context_bar, self._vram_bar, self._ram_bar = SegmentBar(), SegmentBar(), SegmentBar()
+        # Shares of the whole pool that are in use, over the last minute.
+        self._vram_curve, self._ram_curve = Sparkline(top=1.0), Sparkline(top=1.0)
         self._speed_note = ElidedLabel()
         self._speed_note.setObjectName("gaugeCaption")
         self.speed = Gauge(_beside(self._speed_note, self._speed_curve))
         self.context = Gauge(self._context_bar)
-        self.vram = Gauge(self._vram_bar)
-        self.ram = Gauge(self._ram_bar)
+        self.vram = Gauge(_with_curve(self._vram_bar, self._vram_curve))
+        self.ram = Gauge(_with_curve(self._ram_bar, self._ram_curve))
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(self.fontMetrics().height())
@@ -41,6 +49,7 @@ class GaugeStrip(QWidget):
         self._last_speed = SpeedReading()
         self._last_context = ContextReading()
         self._last_memory: MemoryReading | None = None
+        self._plan: FitPlan | None = None
         theme.changed.connect(self.refresh)
         self.refresh()
 
@@ -90,7 +99,7 @@ class GaugeStrip(QWidget):
         self._last_context = reading
         colors = self._theme.colors
         share = reading.used / reading.total if reading.total else 0.0
-        color = QColor(colors.warning if share > 0.9 else colors.gauge_context)
+        color = QColor(colors.warning if share >= WARN_SHARE else colors.gauge_context)
         self._context_bar.show_segments((Segment(share, color),), QColor(colors.gauge_free))
         if not reading.total:
             self.context.show_text(
@@ -103,21 +112,58 @@ class GaugeStrip(QWidget):
         )
         self.context.show_text(_("Context"), value, details)
 
+    def show_plan(self, plan: FitPlan | None) -> None:
+        """What is loaded: the bars then divide our part as the plan did. None: nothing is loaded."""
+        self._plan = plan
+        self._vram_curve.clear()
+        self._show_memory(self._last_memory)
+
     def show_memory(self, reading: MemoryReading | None) -> None:
         """Both memory pools; None before the first look."""
+        if reading is not None:
+            self._ram_curve.add(reading.ram.used / max(1, reading.ram.total))
+            if reading.vram is not None:
+                self._vram_curve.add(reading.vram.used / max(1, reading.vram.total))
+        self._show_memory(reading)
+
+    def _show_memory(self, reading: MemoryReading | None) -> None:
         self._last_memory = reading
         if reading is None:
             self.ram.show_text(_("RAM"), "–", "")
             self.vram.show_text(_("Graphics memory"), "–", "")
             return
-        self._show_level(self.ram, self._ram_bar, _("RAM"), reading.ram)
+        plan = self._plan
+        ram, ram_need = reading.ram, plan.ram if plan else None
+        if plan is not None and any(share.unified for share in plan.devices):
+            ram, ram_need = _with_gpu_part(ram, plan), plan.ram + plan.gpu
+        self._show_level(self.ram, self._ram_bar, _("RAM"), ram, ram_need)
+        self._vram_curve.setVisible(reading.vram is not None)
         if reading.vram is None:
             self._vram_bar.show_segments((), QColor(self._theme.colors.gauge_free))
+            if plan is not None and plan.devices:
+                self._show_no_reading(plan)
+                return
             self.vram.show_text(
                 _("Graphics memory"), _("none"), _("No graphics card is used: the processor does the work.")
             )
         else:
-            self._show_level(self.vram, self._vram_bar, _("Graphics memory"), reading.vram)
+            need = plan.gpu if plan is not None and plan.devices else None
+            self._show_level(
+                self.vram, self._vram_bar, _("Graphics memory"), reading.vram, need, reading.cards
+            )
+
+    def _show_no_reading(self, plan: FitPlan) -> None:
+        """A card holds the model, and nobody tells how full it is."""
+        planned = size(plan.gpu.total)
+        if plan.devices[0].unified:
+            details = _("The GPU uses the RAM: {planned} of it were planned for it.").format(planned=planned)
+            self.vram.show_text(_("Graphics memory"), _("part of the RAM"), details)
+            return
+        details = _(
+            "The driver does not tell how full the graphics memory is; {planned} were planned. The card may"
+            " be asleep or lost."
+        ).format(planned=planned)
+        self.vram.show_text(_("Graphics memory"), "–", details)
 
     def refresh(self) -> None:
         """Write all texts and colours again, after a change of theme or language."""
@@ -125,24 +171,28 @@ class GaugeStrip(QWidget):
         last = self._last_speed
         self.show_speed(SpeedReading(None, last.average or last.now, last.reading))
         self.show_context(self._last_context)
-        self.show_memory(self._last_memory)
+        for curve in (self._vram_curve, self._ram_curve):
+            curve.set_color(QColor(self._theme.colors.muted))
+        self._show_memory(self._last_memory)
 
     def reset_speed(self) -> None:
         """Forget the curve, for example when another model was loaded."""
         self._speed_curve.clear()
         self.show_speed(SpeedReading())
 
-    def _show_level(self, gauge: Gauge, bar: SegmentBar, caption: str, level: MemoryLevel) -> None:
+    def _show_level(
+        self,
+        gauge: Gauge,
+        bar: SegmentBar,
+        caption: str,
+        level: MemoryLevel,
+        need: Need | None,
+        cards: Sequence[MemoryLevel] = (),
+    ) -> None:
         colors = self._theme.colors
-        total = max(1, level.total)
-        parts = [Segment(level.others / total, QColor(colors.gauge_others))]
-        if level.ours is not None:
-            parts.insert(0, Segment(level.ours / total, QColor(colors.gauge_ours)))
-        if level.ours_mapped:
-            lighter = QColor(colors.gauge_ours)
-            lighter.setAlphaF(0.45)
-            parts.insert(1, Segment(level.ours_mapped / total, lighter))
-        bar.show_segments(tuple(parts), QColor(colors.gauge_free))
+        parts = in_use(level.ours or 0, need) if not level.ours_mapped else _in_ram(level, need)
+        parts[MemoryPart.OTHERS] = level.others
+        bar.show_segments(segments(parts, level.total, colors), QColor(colors.gauge_free))
         value = _("{used} of {total}").format(used=size(level.used), total=size(level.total))
         lines = []
         if level.ours is None:
@@ -157,7 +207,44 @@ class GaugeStrip(QWidget):
                 )
             lines.append(_("Other programs: {others}").format(others=size(level.others)))
         lines.append(_("Free: {free}").format(free=size(level.free)))
+        if len(cards) > 1:
+            lines += [
+                _("Card {number}: {used} of {total}").format(
+                    number=number(place), used=size(card.used), total=size(card.total)
+                )
+                for place, card in enumerate(cards, 1)
+            ]
         gauge.show_text(caption, value, "\n".join(lines))
+
+
+def _with_gpu_part(level: MemoryLevel, plan: FitPlan) -> MemoryLevel:
+    """Where the GPU works in the RAM, its part may not be counted with our processes: at least what was
+    planned is ours, as far as it is in use at all."""
+    if level.ours is None:
+        return level
+    planned = plan.gpu.total + plan.ram.total - plan.ram.weights - plan.ram.copies
+    return replace(level, ours=max(level.ours, min(level.ours + level.others, planned)))
+
+
+def _in_ram(level: MemoryLevel, need: Need | None) -> dict[MemoryPart, int]:
+    """The mapped file is the model as well; of the rest the parts are divided as planned."""
+    rest = replace(need, weights=max(0, need.weights - level.ours_mapped)) if need is not None else Need()
+    if not (level.ours or 0) > rest.weights:  # a mapped model is not private memory
+        rest = replace(rest, weights=0)
+    parts = in_use(level.ours or 0, rest)
+    parts[MemoryPart.MODEL] = parts.get(MemoryPart.MODEL, 0) + level.ours_mapped
+    return parts
+
+
+def _with_curve(bar: SegmentBar, curve: Sparkline) -> QWidget:
+    """A bar and what it was over the last minute in one row."""
+    row = QWidget()
+    layout = QHBoxLayout(row)
+    layout.setContentsMargins(0, 0, 0, 0)
+    bar.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    layout.addWidget(bar, 3)
+    layout.addWidget(curve, 1)
+    return row
 
 
 def _beside(label: QLabel, curve: Sparkline) -> QWidget:

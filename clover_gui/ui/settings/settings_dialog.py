@@ -63,6 +63,7 @@ class SettingsDialog(QDialog):
                 ("", _("Automatic")),
                 ("f16", _("Full precision (F16)")),
                 ("q8_0", _("Half the memory (Q8_0)")),
+                ("q4_0", _("A quarter of the memory (Q4_0)")),
             ),
             settings.kv_type,
             _("Context memory"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
@@ -39,8 +39,9 @@ class Card(QFrame):
         layout.addLayout(self._notes)
         self._row_labels: list[tuple[QLabel, QLabel]] = []
 
-    def show_rows(self, rows: Sequence[tuple[str, str]]) -> None:
-        """Set the rows; labels are kept and reused, so that nothing flickers."""
+    def show_rows(self, rows: Sequence[tuple[str, str]], greyed: Collection[int] = ()) -> None:
+        """Set the rows; labels are kept and reused, so that nothing flickers. ``greyed`` are numbers of rows
+        whose value is shown as something that is not used."""
         while len(self._row_labels) < len(rows):
             index = len(self._row_labels)
             caption, value = text_label(name="rowCaption"), text_label(name="rowValue")
@@ -56,11 +57,20 @@ class Card(QFrame):
             if shown:
                 caption.setText(rows[index][0])
                 value.setText(rows[index][1])
+                self._set_greyed(value, index in greyed)
+
+    def _set_greyed(self, value: QLabel, greyed: bool) -> None:
+        name = "note" if greyed else "rowValue"
+        if value.objectName() != name:
+            value.setObjectName(name)
+            value.style().unpolish(value)
+            value.style().polish(value)
 
     def show_notes(self, notes: Sequence[tuple[str, bool]]) -> None:
         """Lines below the rows: (text, is a warning)."""
         while (item := self._notes.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
+                widget.hide()  # it would stay in the picture until it is deleted
                 widget.deleteLater()
         for text, warning in notes:
             label = text_label(text, "warningNote" if warning else "note")

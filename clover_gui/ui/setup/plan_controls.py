@@ -84,7 +84,7 @@ class PlanControls(QWidget):
         for count in choices:
             self.context.addItem(_("{count} tokens").format(count=number(count)), count)
         self.context.setCurrentIndex(max(0, self.context.findData(current)))
-        on_gpu = plan is not None and bool(plan.devices)
+        on_gpu = plan is not None and any(not share.unified for share in plan.devices)
         movable = model.is_moe and (on_gpu or not self.experts_automatic.isChecked())
         self._expert_row.setVisible(movable)
         self._labels[2].setVisible(movable)
@@ -123,6 +123,7 @@ class PlanControls(QWidget):
             (_("Automatic"), None),
             (_("Full precision (F16)"), KvType.F16),
             (_("Half the memory (Q8_0)"), KvType.Q8_0),
+            (_("A quarter of the memory (Q4_0)"), KvType.Q4_0),
         ):
             self.kv_type.addItem(text, value)
         self.kv_type.setCurrentIndex(max(0, kept))

@@ -13,11 +13,13 @@ from clover_gui.explain import (
     advice_text,
     describe_disk,
     describe_engine,
-    describe_gpus,
     describe_memory,
     describe_plan,
     describe_processor,
     explain,
+    fitting_text,
+    left_out_text,
+    likely_causes,
     note_text,
     replan_text,
     suggestion_text,
@@ -27,6 +29,7 @@ from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, number
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
+from clover_gui.pipeline.device_list import device_rows
 from clover_gui.pipeline.engine_install import installer
 from clover_gui.pipeline.prepare import (
     EngineDescribed,
@@ -89,10 +92,12 @@ class SetupDisplay:
     def _show_work(self, stage: StageEvent) -> None:
         match stage:
             case PlanChecked(plan=plan):
-                self._page.plan_card.show_plan(plan)
+                self._show_plan(plan)
             case Replanned(plan=plan, reason=reason):
-                self._page.plan_card.show_plan(plan)
-                self._progress(replan_text(reason), None)
+                self._show_plan(plan)
+                text = replan_text(reason, stage.before, plan)
+                self._page.notice.show_notice(text)
+                self._progress(text, None)
             case Repairing():
                 self._progress(*repair_text(stage))
             case Loading(progress=progress):
@@ -110,8 +115,10 @@ class SetupDisplay:
         words = explain(error)
         cures = [text for word in error.suggestions if (text := suggestion_text(word))]
         card = self._page.plan_card
-        card.show_plan(None)
-        card.show_notes([(line, True) for line in (words.sentence, *(cures or [words.next_step]))])
+        fitting = fitting_text(error.fitting_context, error.fitting_file_bytes)
+        card.show_refusal(error.where, error.needed_bytes, error.available_bytes)
+        lines = (words.sentence, *fitting, *(cures or [words.next_step]))
+        card.show_notes([(line, True) for line in lines])
         card.show_controls(self._model, None)
 
     def show_failure(self, error: CloverError) -> None:
@@ -131,12 +138,14 @@ class SetupDisplay:
             rows.append((_("Speed"), speed_text(plan.speed)))
         card.show_rows(rows)
         card.show_plan(plan)
-        card.show_notes([*self._notes, *((warning_text(word), False) for word in plan.warnings)])
+        lines = [*(warning_text(word) for word in plan.warnings), left_out_text(plan.left_out)]
+        card.show_notes([*self._notes, *((line, False) for line in lines if line)])
         card.show_controls(self._model, plan)
 
     def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:
+        devices = device_rows(machine, engine if isinstance(engine, EngineInfo) else None)
         rows = [
-            (_("Graphics"), "\n".join(describe_gpus(machine))),
+            *((_("Graphics") if index == 0 else "", row.text) for index, row in enumerate(devices)),
             (_("RAM"), describe_memory(machine.memory)),
             (_("Processor"), describe_processor(machine.processor)),
             (_("Disk"), describe_disk(machine.disk)),
@@ -145,8 +154,14 @@ class SetupDisplay:
         if engine is not None:
             rows.append((_("Engine"), "\n".join(describe_engine(engine))))
             notes += _advice(machine, engine)
-        notes += [(note_text(note), False) for note in machine.notes if note.kind != "no-driver"]
-        self._page.machine_card.show_rows(rows)
+        said = ("no-driver", "device-lost")  # by the advice
+        notes += [(note_text(note), False) for note in machine.notes if note.kind not in said]
+        lost = any(note.kind == "device-lost" for note in machine.notes)
+        if not lost and (causes := likely_causes(machine)):
+            about = _("If there is a graphics card in this machine, this may be why it is not found:")
+            notes.append(("\n".join((about, *(f"• {cause}" for cause in causes))), False))
+        greyed = [index for index, row in enumerate(devices) if not row.used]
+        self._page.machine_card.show_rows(rows, greyed)
         self._page.machine_card.show_notes(notes)
 
 

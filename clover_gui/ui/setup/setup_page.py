@@ -154,7 +154,8 @@ class SetupPage(QWidget):
         self.start_button.setVisible(not busy)
         self.start_button.setEnabled(can_start)
         self.start_button.setText(start_text or _("Start chatting"))
-        if can_start and self.focusWidget() in (None, self.look_again_button, self.cancel_button):
+        idle = self.focusWidget() in (None, self.look_again_button, self.cancel_button)
+        if can_start and idle and self.isVisible():  # the chat's text field keeps the focus
             self.start_button.setFocus()  # the one obvious next step
         self.model_card.setEnabled(not busy)
         self.look_again_button.setEnabled(not busy)

@@ -12,6 +12,9 @@ from enum import Enum
 
 JOIN_LIMIT = 12_000
 """Characters of prose that become one document at most, so that drawing it stays short."""
+FORMULA_WEIGHT = 80
+BRACKET_WEIGHT = 8
+"""A formula and a bracket, which may begin a link, cost as much as so many characters."""
 
 FENCE = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)$")
 """The line that begins a block of code (without its line break)."""
@@ -49,6 +52,11 @@ class Block:
         return self.prefix + "\n".join(dedent(line, self.indent) for line in lines)
 
     @property
+    def columns(self) -> int:
+        """How many columns it has, if it is a table."""
+        return self.markdown.lstrip().partition("\n")[0].count("|")
+
+    @property
     def is_blank(self) -> bool:
         return not self.source.strip()
 
@@ -77,12 +85,12 @@ class BlockJoiner:
         """The groups that this block has completed, in order."""
         if self._accepts(block):
             self._group.append(block)
-            self._length += len(block.source)
+            self._length += _weight(block)
             return []
         done = self.finish()
         if block.kind is not BlockKind.PROSE:
             return [*done, [block]]
-        self._group, self._length = [block], len(block.source)
+        self._group, self._length = [block], _weight(block)
         return done
 
     def finish(self) -> list[list[Block]]:
@@ -95,7 +103,13 @@ class BlockJoiner:
             return False
         first = self._group[0]
         alike = block.is_blank or (block.indent, block.level) == (first.indent, first.level)
-        return alike and self._length + len(block.source) <= JOIN_LIMIT
+        return alike and self._length + _weight(block) <= JOIN_LIMIT
+
+
+def _weight(block: Block) -> int:
+    source = block.source
+    formulas = source.count("$") // 2 + source.count("\\(") + source.count("\\[")
+    return len(source) + FORMULA_WEIGHT * formulas + BRACKET_WEIGHT * source.count("[")
 
 
 def joined(group: Sequence[Block]) -> Block:

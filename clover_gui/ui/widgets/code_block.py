@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import (
     QColor,
     QGuiApplication,
@@ -23,12 +23,14 @@ from clover_gui.i18n import _, capped
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.buttons import CopyButton
 from clover_gui.ui.widgets.code_parts import CodeHeader, CodeText
+from clover_gui.ui.widgets.found_text import Marker
 from clover_gui.ui.widgets.highlighter import CodeHighlighter
 
 FOLD = 4_000
 """Characters after which a single line is drawn on the next one; Qt is slow with longer lines."""
 TAB_WIDTH = 4
 
+_SHOWN = dict.fromkeys([0, *range(0x202A, 0x202F), *range(0x2066, 0x206A)], "\ufffd")
 _NEVER = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
@@ -50,6 +52,7 @@ class CodeBlock(QWidget):
         self._fitted_width = -1
         self._viewport_top = 0
         self.editor = CodeText(self)
+        self._marker = Marker(self.editor)
         self._header = CodeHeader(theme, self)
         self._header.copy_button.clicked.connect(self.copy_code)
         self.restyle()
@@ -95,6 +98,15 @@ class CodeBlock(QWidget):
             self._show(body, finished)
         if finished and self._highlighter:
             self._highlighter.complete(_drawable(body))
+
+    def seek(self, text: str, number: int | None) -> None:
+        """Mark a text ("" for none); ``number``: which of its places, from 0, is looked at."""
+        self._marker.seek(text, number, self._theme.colors)
+
+    def found_rect(self) -> QRect | None:
+        """Where the place looked at is."""
+        rect = self._marker.rect()
+        return rect.translated(self.editor.pos()) if rect else None
 
     def fit(self, width: int) -> int:
         """Lay out for this width, take the height that is needed and return it."""
@@ -159,6 +171,8 @@ class CodeBlock(QWidget):
         start = cursor.block().blockNumber()
         cursor.insertText(self._folded(_drawable(added)))
         self._measure(start)
+        if self._marker.text:
+            self._marker.show(self._theme.colors)
 
     def _folded(self, text: str) -> str:
         """Very long lines in pieces."""
@@ -207,5 +221,5 @@ class CodeBlock(QWidget):
 
 
 def _drawable(text: str) -> str:
-    """What Qt draws without dropping or adding lines."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+    """What Qt draws without dropping or adding lines; marks that turn the order of letters round are seen."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_SHOWN)

@@ -107,9 +107,13 @@ class CodeText(QPlainTextEdit):
         if block := self.parentWidget():
             block.update()
 
+    def selected_text(self) -> str:
+        """The selected lines."""
+        return self.textCursor().selectedText().replace("\u2029", "\n")
+
     def createMimeDataFromSelection(self) -> QMimeData:
         data = QMimeData()
-        data.setText(self.textCursor().selectedText().replace("\u2029", "\n"))
+        data.setText(self.selected_text())
         return data
 
     def wheelEvent(self, event: QWheelEvent) -> None:

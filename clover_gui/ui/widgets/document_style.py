@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QFont, QTextLayout
 
+from clover_gui.ui.colors import Colors
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.formula_store import FormulaStore
 
 LINE_HEIGHT = 1.32
 HEADING_SCALES = (1.35, 1.2, 1.1, 1.0, 1.0, 1.0)
@@ -22,6 +24,8 @@ class DocumentStyle:
 
     css: str
     font: QFont
+    colors: Colors
+    formulas: FormulaStore
     text_color: str
     quote_color: str
     focus_color: str
@@ -52,7 +56,7 @@ p {{ margin: 0; margin-top: {gap}px; line-height: {line_height:.4f}%; }}
 ul, ol {{ margin: 0; }}
 ul.outer, ol.outer {{ margin-top: {gap}px; }}
 li {{ margin: 0; margin-top: {item}px; line-height: {line_height:.4f}%; }}
-blockquote {{ margin: 0; margin-left: {quote}px; color: {colors.muted}; }}
+blockquote {{ margin: 0; margin-left: {quote}px; margin-right: {quote}px; color: {colors.muted}; }}
 pre {{ margin: 0; margin-top: {gap}px; font-family: "{theme.code_font().family()}";
     font-size: {code_points:.2f}pt; background-color: {colors.code_background}; }}
 code {{ font-family: "{theme.code_font().family()}"; font-size: {code_points:.2f}pt;
@@ -67,6 +71,8 @@ td {{ {cell} {lines} border-bottom: 1px solid {colors.border}; }}
     return DocumentStyle(
         css=css,
         font=theme.reading_font(),
+        colors=colors,
+        formulas=theme.formulas,
         text_color=colors.muted if muted else colors.text,
         quote_color=colors.border,
         focus_color=colors.focus,

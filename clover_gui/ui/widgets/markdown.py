@@ -8,17 +8,24 @@ Must not know: widgets, colours (the document's style sheet has them).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+    from clover_gui.ui.widgets.formula import Drawing
+
+ALONE = "\u2060"
+"""A letter without width that follows a formula on a line of its own."""
 LINK_SCHEMES = ("http", "https", "mailto")
 
 References = dict[str, Any]
 """Link definitions (``[name]: https://...``) seen so far, as the parser keeps them."""
+
+Formulas = Callable[[str], "Drawing | None"]
+"""The drawing of a formula given by its source; None: show the source."""
 
 
 def block_tokens(source: str, references: References) -> Sequence[Token]:
@@ -29,11 +36,18 @@ def block_tokens(source: str, references: References) -> Sequence[Token]:
     return markdown_parser.block_tokens(source, references)
 
 
-def render(source: str, references: References | None = None) -> str:
-    """HTML of the kind that ``QTextDocument`` understands. ``references`` is not changed."""
+def render(source: str, references: References | None = None, formulas: Formulas | None = None) -> str:
+    """HTML of the kind that ``QTextDocument`` understands. ``references`` is not changed.
+
+    A drawn formula becomes an image whose name is its source (``formula_object`` draws it).
+    """
     from clover_gui.ui.widgets import markdown_parser
 
-    return markdown_parser.render(source, dict(references or {}))
+    return markdown_parser.render(source, dict(references or {}), formulas or _no_formula)
+
+
+def _no_formula(_source: str) -> None:
+    return None
 
 
 def warm_up() -> None:

@@ -1,6 +1,6 @@
 """The Markdown parser and its HTML, behind ``markdown.py`` (which imports this at the first use).
 
-CommonMark with tables, strikethrough, task lists and bare links; HTML off.
+CommonMark with tables, strikethrough, task lists, bare links and formulas; HTML off.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 from clover_gui.i18n import _, capped
-from clover_gui.ui.widgets.markdown import References, is_openable, place_of
+from clover_gui.ui.widgets.markdown import ALONE, Formulas, References, is_openable, place_of
+from clover_gui.ui.widgets.math_rules import INLINE, use_formulas
 
 # Line breaks around paragraphs would become spaces at their ends. Preformatted text has no tags inside.
 _BLOCKS = r"p|h\d|ul|ol|li|blockquote|table|thead|tbody|tr|th|td"
@@ -31,9 +32,9 @@ def block_tokens(source: str, references: References) -> Sequence[Token]:
     return _block_parser().parse(source, {"references": references})
 
 
-def render(source: str, references: References) -> str:
+def render(source: str, references: References, formulas: Formulas) -> str:
     parser = _full_parser()
-    env: Env = {"references": references}
+    env: Env = {"references": references, "formulas": formulas}
     tokens = parser.parse(source, env)
     _prepare(tokens)
     html = str(parser.renderer.render(tokens, parser.options, env))
@@ -43,6 +44,7 @@ def render(source: str, references: References) -> str:
 def _base(renderer: type[RendererHTML]) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True}, renderer_cls=renderer)
     parser.enable(["table", "strikethrough"])
+    use_formulas(parser)
     return parser
 
 
@@ -96,6 +98,16 @@ def _task_box(item: Token, inline: Token) -> None:
     first.content = first.content[4:]
 
 
+def _picture(source: str, formulas: Formulas, on_its_own: bool = False) -> str:
+    """The image for a formula, "" if there is none."""
+    drawing = formulas(source)
+    if drawing is None:
+        return ""
+    place = ' style="vertical-align: middle"' if on_its_own or drawing.is_low else ""
+    name = escapeHtml(source)
+    return f'<img src="{name}" alt="{name}"{place} />'
+
+
 class _DocumentRenderer(RendererHTML):
     """HTML that ``QTextDocument`` understands and that cannot fetch anything."""
 
@@ -118,6 +130,20 @@ class _DocumentRenderer(RendererHTML):
 
     def code_block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
         return self.fence(tokens, index, options, env)
+
+    def formula(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+        picture = _picture(tokens[index].content, env["formulas"])
+        if picture and all(t.type == INLINE or not t.content.strip() for t in tokens):
+            # A letter without width: a line of nothing but pictures has no room below its baseline.
+            picture += ALONE
+        return picture or escapeHtml(tokens[index].content)
+
+    def formula_block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+        token = tokens[index]
+        picture = _picture(token.content, env["formulas"], on_its_own=True)
+        if picture:
+            return f'<p align="center">{picture}{escapeHtml(token.info)}</p>\n'
+        return f"<p>{escapeHtml(token.content + token.info).replace(chr(10), '<br />')}</p>\n"
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
         return f"<code>{escapeHtml(tokens[index].content)}</code>"

@@ -22,15 +22,17 @@ BLOCK = "formula_block"
 LONGEST = 2_000
 """Characters of one formula; a longer one stays text."""
 
+# "\\[1\\]" in a sentence is a bracket that shall not become a link.
+_SURELY = re.compile(r"[\\^_=<>{}+*/]")
 _CLOSING = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
 _AFTER = re.compile(r"[ \t]*([.,;:]?)[ \t]*$")
-_MONEY = re.compile(r"\d[\d.,]*(?:[kKmM]|bn)?(?:\s+[^\W\d_]{2,}|\s*$|[;!?])")
+_MONEY = re.compile(r"\d[\d.,]*(?:[kKmM]|bn)?(?:\s+[^\W\d_]{2,}|[;!?])")
 
 
 def use_formulas(parser: MarkdownIt) -> None:
     """Teach a parser both rules."""
-    alternatives = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    parser.block.ruler.before("fence", BLOCK, _block_rule, alternatives)
+    interrupts = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", BLOCK, _block_rule, {"alt": interrupts})
     parser.inline.ruler.before("escape", INLINE, _inline_rule)
 
 
@@ -131,6 +133,8 @@ def _is_formula(source: str, at: int, begin: int, end: int, closing: str) -> boo
     inner = source[begin:end]
     if not inner.strip() or "\n\n" in inner:
         return False
+    if closing == "\\]":
+        return _SURELY.search(inner) is not None
     if closing != "$":
         return True
     before, after = source[at - 1 : at], source[end + 1 : end + 2]

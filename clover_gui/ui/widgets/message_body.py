@@ -10,21 +10,16 @@ Must not know: who wrote the message, where it stands.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from time import perf_counter
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import QRect, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from clover_gui.ui.theme import Theme
-from clover_gui.ui.widgets import markdown
 from clover_gui.ui.widgets.block_splitter import BlockSplitter
-from clover_gui.ui.widgets.blocks import Block, BlockJoiner, BlockKind, code_of, joined
-from clover_gui.ui.widgets.code_block import CodeBlock
-from clover_gui.ui.widgets.document_style import document_style
-from clover_gui.ui.widgets.prose_view import ProseView
+from clover_gui.ui.widgets.blocks import Block, BlockJoiner, joined
+from clover_gui.ui.widgets.body_parts import BodyParts, Part, group_sizes
 
 SHORTEST_PAUSE_S = 0.033
 COST_FACTOR = 4.0
@@ -32,16 +27,8 @@ COST_FACTOR = 4.0
 SLICE_S = 0.010
 FEED_SLICE = 4_000
 """Characters that are cut into blocks at a time."""
-
-
-@dataclass(slots=True, eq=False)
-class Part:
-    """A block and what draws it; blank blocks are not drawn."""
-
-    block: Block
-    widget: ProseView | CodeBlock | None
-    references: int = 0
-    """How many link definitions were known when it was drawn."""
+FORMULA_PAUSE_S = 0.5
+"""A part with formulas is drawn again when all of them are there, or after such a pause for some of them."""
 
 
 class MessageBody(QWidget):
@@ -54,32 +41,29 @@ class MessageBody(QWidget):
 
     def __init__(self, theme: Theme, muted: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._muted = muted
-        self._style = document_style(theme, muted)
-        self._name = ""
-        self._width = 0
+        self._parts = BodyParts(self, theme, muted, self.link_activated.emit)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._work)
-        self._viewport_top = 0
+        theme.formulas.drawn.connect(self._on_drawn)
         self._reset()
 
     def _reset(self) -> None:
         self._source: list[str] = []
         self._unfed = ""
         self._splitter = BlockSplitter()
+        self._parts.references = self._splitter.references
         self._queue: deque[Block] = deque()
-        self._parts: list[Part] = []
-        self._open: Part | None = None
         self._joiner: BlockJoiner | None = None
         self._closed = False
         self._merges: deque[int] | None = None
         self._merge_at = 0
+        self._redraws: list[Part] = []
         self._changed_from = 0
         self._finished = False
         self._settled = True
         self._next_update = 0.0
+        self._next_formulas = 0.0
 
     # What the owner does
 
@@ -108,8 +92,7 @@ class MessageBody(QWidget):
     def set_text(self, text: str) -> None:
         """Show a complete text in place of what was there."""
         self._timer.stop()
-        for part in [*self._parts, *([self._open] if self._open else [])]:
-            self._discard(part)
+        self._parts.clear()
         self._reset()
         self._joiner = BlockJoiner()
         self._source, self._unfed = [text], text
@@ -128,43 +111,38 @@ class MessageBody(QWidget):
 
     def parts(self) -> list[Part]:
         """Blocks and their widgets from top to bottom, the unfinished one last."""
-        return [*self._parts, *([self._open] if self._open else [])]
+        return self._parts.all()
 
     def fit(self, width: int) -> int:
         """Lay out for this width, take the height that is needed and return it, in pixels."""
-        if width != self._width:
-            self._width = width
+        if width != self._parts.width:
+            self._parts.width = width
             self._lay_out(0)
         return self.height()
 
     def follow_viewport(self, top: int) -> None:
         """What can be seen begins at ``top`` (own coordinates): headers of long code stay in sight."""
-        self._viewport_top = top
-        for part in self.parts():
-            if isinstance(part.widget, CodeBlock):
-                part.widget.follow_viewport(top - part.widget.y())
+        self._parts.follow_viewport(top)
+
+    def seek(self, text: str, current: int | None = None) -> None:
+        """Mark a text ("" for none); ``current``: where in the source the place looked at begins."""
+        self._parts.seek(text, current)
+
+    def found_rect(self) -> QRect | None:
+        """Where the place looked at is drawn; None if it is not (yet)."""
+        return self._parts.found_rect()
 
     def set_name(self, name: str) -> None:
         """What a screen reader calls the texts."""
-        self._name = name
-        for part in self.parts():
-            if isinstance(part.widget, ProseView):
-                part.widget.setAccessibleName(name)
+        self._parts.set_name(name)
 
     def restyle(self) -> None:
         """Take the theme's colours and sizes."""
-        self._style = document_style(self._theme, self._muted)
-        for part in self.parts():
-            if isinstance(part.widget, CodeBlock):
-                part.widget.restyle()
-            elif part.widget is not None:
-                part.widget.restyle(self._style)
+        self._parts.restyle()
         self._lay_out(0)
 
     def retranslate(self) -> None:
-        for part in self.parts():
-            if isinstance(part.widget, CodeBlock):
-                part.widget.retranslate()
+        self._parts.retranslate()
 
     # Work in slices
 
@@ -175,31 +153,46 @@ class MessageBody(QWidget):
     def _work(self) -> None:
         started = perf_counter()
         height = self.height()
-        self._changed_from = len(self._parts)
+        self._changed_from = len(self._parts.frozen)
         while not self._settled and perf_counter() - started < SLICE_S:
-            if self._queue:
-                self._freeze(self._queue.popleft())
-            elif self._unfed:
-                piece, self._unfed = self._unfed[:FEED_SLICE], self._unfed[FEED_SLICE:]
-                self._take(self._splitter.feed(piece))
-            elif not self._finished:
+            if not self._step():
                 break
-            elif not self._closed:
-                self._close()
-            else:
-                self._polish()
-        behind = bool(self._queue or self._unfed)
+        behind = bool(self._queue or self._unfed or self._redraws)
         if not self._finished and not behind:
-            self._draw_open()
+            self._parts.draw_open(self._splitter.open_block())
         self._lay_out(self._changed_from)
+        self._parts.mark_from(self._changed_from)
         now = perf_counter()
         self._next_update = now + max(SHORTEST_PAUSE_S, COST_FACTOR * (now - started))
-        if behind or (self._finished and not self._settled):
+        if behind or (self._finished and not self._settled and not self._is_waiting()):
             self._schedule(0)
         if self.height() != height:
             self.height_changed.emit()
         if self._finished and self._settled:
             self.settled.emit()
+
+    def _step(self) -> bool:
+        """Do the next piece of work; False if there is none."""
+        if self._redraws:
+            self._redraw(self._redraws.pop())
+        elif self._queue:
+            self._parts.freeze(self._queue.popleft())
+        elif self._unfed:
+            piece, self._unfed = self._unfed[:FEED_SLICE], self._unfed[FEED_SLICE:]
+            self._take(self._splitter.feed(piece))
+        elif not self._finished:
+            return False
+        elif not self._closed:
+            self._close()
+        elif self._merges is None or self._merges:
+            self._merge_next()
+        elif outdated := self._parts.outdated():
+            self._redraw(self._parts.frozen[outdated[0]])
+        elif self._is_waiting():
+            return False
+        else:
+            self._settled = True
+        return True
 
     def _take(self, blocks: Sequence[Block]) -> None:
         if self._joiner is None:
@@ -215,151 +208,43 @@ class MessageBody(QWidget):
         if self._joiner:
             self._queue.extend(joined(group) for group in self._joiner.finish())
 
-    # Parts
-
-    def _freeze(self, block: Block) -> None:
-        """A block is complete: draw it for the last time."""
-        if block.is_blank:
-            self._parts.append(Part(block, None))
-            return
-        part, self._open = self._reusable(block), None
-        self._draw(part, block, finished=True)
-        self._parts.append(part)
-
-    def _draw_open(self) -> None:
-        block = self._splitter.open_block()
-        if block is None:
-            self._drop_open()
-            return
-        part = self._reusable(block)
-        self._draw(part, block, finished=False)
-        self._open = part
-
-    def _drop_open(self) -> None:
-        if self._open:
-            self._discard(self._open)
-            self._open = None
-
-    def _reusable(self, block: Block) -> Part:
-        """The part being written if it can draw this block, else a new one in its place."""
-        if self._open and self._open.block.kind is block.kind and self._open.block.level == block.level:
-            return self._open
-        self._drop_open()
-        return self._create(block)
-
-    def _create(self, block: Block) -> Part:
-        widget: ProseView | CodeBlock
-        if block.kind is BlockKind.CODE:
-            widget = CodeBlock(self._theme, self)
-        else:
-            widget = ProseView(self._style, block.kind is BlockKind.TABLE, self)
-            widget.setAccessibleName(self._name)
-            widget.link_activated.connect(self.link_activated)
-        if self._width:
-            # Known before the text, so that it is laid out only once.
-            widget.fit(self._width_for(block))
-        return Part(block, widget)
-
-    def _draw(self, part: Part, block: Block, finished: bool) -> None:
-        part.block = block
-        if isinstance(part.widget, CodeBlock):
-            language, body = code_of(block, finished)
-            part.widget.set_code(language, body, finished)
-        elif part.widget is not None:
-            part.references = len(self._splitter.references.get("references", {}))
-            part.widget.show_html(markdown.render(block.markdown, self._splitter.references))
-
-    def _discard(self, part: Part) -> None:
-        if part.widget is not None:
-            part.widget.hide()
-            part.widget.deleteLater()
-
-    # The final form
-
-    def _polish(self) -> None:
-        """One step: join paragraphs, then draw again what a later link definition has changed."""
-        self._drop_open()
+    def _merge_next(self) -> None:
+        """Join paragraphs that belong together, one group at a time."""
+        self._parts.drop_open()
         if self._merges is None:
-            self._merges = deque(() if self._joiner else _group_sizes(p.block for p in self._parts))
+            frozen = self._parts.frozen
+            self._merges = deque(() if self._joiner else group_sizes(p.block for p in frozen))
         if self._merges:
             count = self._merges.popleft()
             if count > 1:
-                self._merge(self._merge_at, count)
+                self._parts.merge(self._merge_at, count)
                 self._changed_from = min(self._changed_from, self._merge_at)
             self._merge_at += 1
-            return
-        known = len(self._splitter.references.get("references", {}))
-        for index, part in enumerate(self._parts):
-            stale = part.references != known and "[" in part.block.source
-            if stale and isinstance(part.widget, ProseView):
-                self._draw(part, part.block, finished=True)
-                self._changed_from = min(self._changed_from, index)
-        self._settled = True
 
-    def _merge(self, start: int, count: int) -> None:
-        old = self._parts[start : start + count]
-        block = joined([part.block for part in old])
-        if block.is_blank:
-            self._parts[start : start + count] = [Part(block, None)]
-            return
-        new = self._create(block)
-        self._draw(new, block, finished=True)
-        if isinstance(new.widget, ProseView):
-            _keep_selection([p.widget for p in old if isinstance(p.widget, ProseView)], new.widget)
-        for part in old:
-            self._discard(part)
-        self._parts[start : start + count] = [new]
+    # Formulas
 
-    # Layout
+    def _is_waiting(self) -> bool:
+        return bool(self._redraws) or any(part.waiting for part in self._parts.frozen)
 
-    def _width_for(self, block: Block) -> int:
-        return max(1, self._width - block.level * self._style.list_indent)
+    def _on_drawn(self, sources: frozenset[str]) -> None:
+        now = perf_counter()
+        for part in self._parts.all():
+            if not part.waiting & sources:
+                continue
+            part.waiting -= sources
+            if not part.waiting or now > self._next_formulas:
+                if part is not self._parts.open:
+                    self._redraws.append(part)
+                self._schedule(0 if not part.waiting else self.next_update_in_s)
+
+    def _redraw(self, part: Part) -> None:
+        if part in self._parts.frozen:
+            started = perf_counter()
+            self._parts.draw_again(part)
+            now = perf_counter()
+            self._next_formulas = now + max(FORMULA_PAUSE_S, 10 * (now - started))
+            self._changed_from = min(self._changed_from, self._parts.frozen.index(part))
 
     def _lay_out(self, first: int) -> None:
-        """Place the parts from ``first`` on; those above keep their places."""
-        if not self._width:
-            return
-        parts = self.parts()
-        y, above = 0, False
-        for part in reversed(parts[:first]):
-            if part.widget is not None:
-                y, above = part.widget.y() + part.widget.height(), True
-                break
-        for part in parts[first:]:
-            widget = part.widget
-            if widget is None:
-                continue
-            height = widget.fit(self._width_for(part.block))
-            if above:
-                y += self._style.item_gap if part.block.continues else widget.gap_above
-            widget.move(part.block.level * self._style.list_indent, y)
-            if isinstance(widget, CodeBlock):
-                widget.follow_viewport(self._viewport_top - y)
-            if widget.isHidden():
-                widget.show()
-            y, above = y + height, True
-        self.resize(self._width, y)
-
-
-def _group_sizes(blocks: Iterable[Block]) -> list[int]:
-    """How many blocks each final part is made of, from top to bottom."""
-    joiner = BlockJoiner()
-    groups = [group for block in blocks for group in joiner.add(block)]
-    return [len(group) for group in (*groups, *joiner.finish())]
-
-
-def _keep_selection(old: list[ProseView], new: ProseView) -> None:
-    """If something was selected in one of the old documents, select it in the new one."""
-    offset = 0
-    for view in old:
-        cursor = view.textCursor()
-        if cursor.hasSelection():
-            selected = QTextCursor(new.document())
-            selected.setPosition(offset + cursor.anchor())
-            selected.setPosition(offset + cursor.position(), QTextCursor.MoveMode.KeepAnchor)
-            if selected.selectedText() == cursor.selectedText():
-                new.setTextCursor(selected)
-                if view.hasFocus():
-                    new.setFocus()
-            return
-        offset += view.document().characterCount()
+        if self._parts.width:
+            self.resize(self._parts.width, self._parts.lay_out(first))

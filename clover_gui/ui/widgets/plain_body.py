@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QRect, QTimer, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from clover_gui.i18n import _, number
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.document_style import document_style
+from clover_gui.ui.widgets.found_text import places_in
 from clover_gui.ui.widgets.prose_view import ProseView
 
 COLLAPSED = 4_000
@@ -36,6 +37,9 @@ class PlainBody(QWidget):
         self._name = ""
         self._width = 0
         self._views: list[ProseView] = []
+        self._ranges: list[tuple[int, int]] = []
+        """Which part of the text each view shows."""
+        self._sought: tuple[str, int | None] = ("", None)
         self._rest = ""
         self._button: QPushButton | None = None
         self._timer = QTimer(self)
@@ -66,6 +70,7 @@ class PlainBody(QWidget):
                 old.hide()
                 old.deleteLater()
         self._views.clear()
+        self._ranges.clear()
         self._button = None
         self._rest = ""
 
@@ -106,6 +111,28 @@ class PlainBody(QWidget):
         self.resize(width, y)
         return y
 
+    def seek(self, text: str, current: int | None = None) -> None:
+        """Mark a text ("" for none); ``current``: where the place looked at begins."""
+        self._sought = text, current
+        if self._button and current is not None and current >= COLLAPSED:
+            self.show_all()
+        for index in range(len(self._views)):
+            self._mark(index)
+
+    def found_rect(self) -> QRect | None:
+        """Where the place looked at is drawn; None if it is not (yet)."""
+        for view in self._views:
+            if rect := view.found_rect():
+                return rect.translated(view.pos())
+        return None
+
+    def _mark(self, index: int) -> None:
+        text, current = self._sought
+        start, end = self._ranges[index]
+        inside = current is not None and start <= current < end
+        before = places_in(self._text[start:current], text) if inside else []
+        self._views[index].seek(text, len(before) if inside else None)
+
     def set_name(self, name: str) -> None:
         """What a screen reader calls the text."""
         self._name = name
@@ -129,7 +156,11 @@ class PlainBody(QWidget):
         if self._width:
             view.fit(self._width)
         view.show_plain(text)
+        start = len(self._text) - len(self._rest) if self._rest else 0
+        self._ranges.append((start, start + len(text)))
         self._views.append(view)
+        if self._sought[0]:
+            self._mark(len(self._views) - 1)
 
     def _add_slice(self) -> None:
         started = time.perf_counter()

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import html
 import math
+import re
 
-from PySide6.QtCore import QByteArray, QEvent, QMimeData, QRectF, Qt, QUrl, Signal
+from PySide6.QtCore import QByteArray, QEvent, QMimeData, QRect, QRectF, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -19,6 +20,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPalette,
     QPen,
+    QTextFormat,
     QTextOption,
     QWheelEvent,
 )
@@ -26,11 +28,14 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QToolTip, QWidget
 
 from clover_gui.i18n import capped
 from clover_gui.ui.widgets.document_style import DocumentStyle
+from clover_gui.ui.widgets.formula_object import FormulaObject
+from clover_gui.ui.widgets.found_text import Marker
 from clover_gui.ui.widgets.markdown import is_openable
 from clover_gui.ui.widgets.selected_text import selected_text
 from clover_gui.ui.widgets.text_parts import KEYBOARD_REASONS, is_page_key, show_text_menu
 
 _FLAGS = Qt.TextInteractionFlag
+_ALT = re.compile(r'<img [^>]*alt="([^"]*)"')
 _NEVER = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
@@ -53,6 +58,8 @@ class ProseView(QTextBrowser):
         """The widest and the ideal width, once measured."""
         self._quotes: list[QRectF] = []
         self._ring = False
+        self._formulas: FormulaObject | None = None
+        self._marker = Marker(self)
         self._links_by_keyboard(False)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setUndoRedoEnabled(False)
@@ -97,9 +104,19 @@ class ProseView(QTextBrowser):
         self._plain = text
         self._set()
 
+    def seek(self, text: str, number: int | None) -> None:
+        """Mark a text ("" for none); ``number``: which of its places, from 0, is looked at."""
+        self._marker.seek(text, number, self._style.colors)
+
+    def found_rect(self) -> QRect | None:
+        """Where the place looked at is."""
+        return self._marker.rect()
+
     def restyle(self, style: DocumentStyle) -> None:
         """Take other colours or sizes."""
         self._style = style
+        if self._formulas:
+            self._formulas.color = style.text_color
         colors = self.palette()
         colors.setColor(QPalette.ColorRole.Text, QColor(style.text_color))
         self.setPalette(colors)
@@ -146,9 +163,23 @@ class ProseView(QTextBrowser):
         self._fitted_width, self._ideal = -1, None
         if self._plain is not None:
             self.setHtml(f'<p style="white-space: pre-wrap">{html.escape(self._plain)}</p>')
+        else:
+            self._prepare_formulas()
+            self.setHtml(self._html)
+            self._links_by_keyboard("<a " in self._html)
+        if self._marker.text:
+            self._marker.show(self._style.colors)
+
+    def _prepare_formulas(self) -> None:
+        """Let our own object draw the images: they are all formulas. A screen reader gets their sources."""
+        sources = [html.unescape(source) for source in _ALT.findall(self._html)]
+        self.setAccessibleDescription(capped(", ".join(sources), 1_000))
+        if not sources:
             return
-        self.setHtml(self._html)
-        self._links_by_keyboard("<a " in self._html)
+        if self._formulas is None:
+            self._formulas = FormulaObject(self._style.formulas, self._style.text_color, self)
+        layout = self.document().documentLayout()
+        layout.registerHandler(QTextFormat.ObjectTypes.ImageObject.value, self._formulas)
 
     def _tables_bottom(self) -> float:
         """The lower edge of what can be seen; below a table Qt keeps an empty paragraph."""
@@ -181,7 +212,11 @@ class ProseView(QTextBrowser):
                 if depth in open_bars:
                     open_bars[depth].setBottom(box.bottom())
                 else:
-                    bar = QRectF(depth * indent, box.top(), max(2, indent // 5), box.height())
+                    width = max(2, indent // 5)
+                    left = depth * indent
+                    if block.textDirection() == Qt.LayoutDirection.RightToLeft:
+                        left = self._fitted_width - left - width
+                    bar = QRectF(left, box.top(), width, box.height())
                     open_bars[depth] = bar
                     bars.append(bar)
             block = block.next()
@@ -241,10 +276,14 @@ class ProseView(QTextBrowser):
         link = self.anchorAt(event.pos())
         show_text_menu(self, event.globalPos(), link if is_openable(link) else "")
 
+    def selected_text(self) -> str:
+        """The selected part, with list marks, table columns and the sources of formulas."""
+        return selected_text(self.textCursor())
+
     def createMimeDataFromSelection(self) -> QMimeData:
         # Text only: colours of this window have no business in somebody's document.
         data = QMimeData()
-        data.setText(selected_text(self.textCursor()))
+        data.setText(self.selected_text())
         return data
 
     def event(self, event: QEvent) -> bool:

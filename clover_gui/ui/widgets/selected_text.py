@@ -6,6 +6,11 @@ from typing import cast
 
 from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextCursor, QTextList, QTextTable
 
+from clover_gui.ui.widgets.markdown import ALONE
+
+OBJECT = "\ufffc"
+"""What Qt keeps in place of an image, which here is a formula."""
+
 
 def selected_text(cursor: QTextCursor) -> str:
     """Paragraphs are parted by blank lines, list items by line breaks, table cells by tabs."""
@@ -26,9 +31,32 @@ def selected_text(cursor: QTextCursor) -> str:
         part.setPosition(block.position() + first)
         last = min(end, block.position() + block.length() - 1)
         part.setPosition(last, QTextCursor.MoveMode.KeepAnchor)
-        out.append(part.selectedText().replace("\u2028", "\n").replace("\u2029", "\n"))
+        text = part.selectedText().replace("\u2028", "\n").replace("\u2029", "\n")
+        out.append(_with_formulas(block, first, text) if OBJECT in text else text)
         previous, block = block, block.next()
     return "".join(out)
+
+
+def _with_formulas(block: QTextBlock, first: int, text: str) -> str:
+    """The sources of the formulas in place of their pictures; ``text`` begins at ``first`` in the block."""
+    # Positions count UTF-16 units, as Qt does.
+    units = text.encode("utf-16-le")
+    out: list[str] = []
+    copied = 0
+    walk = block.begin()
+    while not walk.atEnd():
+        fragment = walk.fragment()
+        form = fragment.charFormat()
+        at = 2 * (fragment.position() - block.position() - first)
+        if form.isImageFormat() and 0 <= at < len(units):
+            # Equal formulas side by side are one fragment.
+            out.append(units[copied:at].decode("utf-16-le", "replace"))
+            count = min(fragment.length(), (len(units) - at) // 2)
+            out.append(form.toImageFormat().name() * count)
+            copied = at + 2 * count
+        walk += 1
+    out.append(units[copied:].decode("utf-16-le", "replace"))
+    return "".join(out).replace(ALONE, "")
 
 
 def _mark(block: QTextBlock) -> str:

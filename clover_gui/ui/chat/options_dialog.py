@@ -1,0 +1,203 @@
+"""Instructions and settings of one chat: what the model is told, how it chooses words, how long it may be.
+
+Built from the settings' own descriptions. Must not know: the store, the engine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QIntValidator
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from clover_gui.chat.options import ChatOptions
+from clover_gui.engine.protocol import Limits, Sampling
+from clover_gui.explain.sampling_words import SettingText, limit_settings, preset_title, sampling_settings
+from clover_gui.i18n import _
+from clover_gui.ui.chat.setting_slider import SettingSlider
+from clover_gui.ui.theme import Theme
+
+_LIMITS = ("thinking_tokens", "answer_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class UsualValues:
+    """What the model's makers say; ``precise`` None: they have no values for code and facts."""
+
+    sampling: Sampling
+    precise: Sampling | None = None
+
+
+class OptionsDialog(QDialog):
+    """Opened with ``open()``; ``saved`` carries the instructions and the ChatOptions."""
+
+    saved = Signal(str, object)
+
+    def __init__(
+        self,
+        system_prompt: str,
+        options: ChatOptions,
+        usual: UsualValues,
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setObjectName("optionsDialog")
+        self.setWindowTitle(_("This chat"))
+        self._usual = usual
+        texts = {text.field: text for text in (*sampling_settings(), *limit_settings())}
+        self.instructions = QPlainTextEdit(system_prompt)
+        self.instructions.setProperty("kind", "field")
+        self.instructions.setTabChangesFocus(True)
+        self.instructions.setAccessibleName(_("Instructions"))
+        self.instructions.setPlaceholderText(_("For example: Answer briefly and in simple words."))
+        self.instructions.setFixedHeight(theme.space(5.5))
+        self.preset = QComboBox()
+        self.preset.setAccessibleName(_("Values to begin with"))
+        self.preset.addItem(preset_title(""), False)
+        if usual.precise is not None:
+            self.preset.addItem(preset_title("precise"), True)
+            self.preset.setCurrentIndex(int(options.precise))
+        self.json_only = QCheckBox(texts["json_only"].title)
+        self.json_only.setToolTip(texts["json_only"].explanation)
+        self.json_only.setChecked(options.json_only)
+        self.seed = QLineEdit("" if options.seed is None else str(options.seed))
+        self.seed.setValidator(QIntValidator(0, 2**31 - 1, self))
+        self.seed.setPlaceholderText(_("another one each time"))
+        self.seed.setAccessibleName(texts["seed"].title)
+        self.seed.setToolTip(texts["seed"].explanation)
+        self.sliders = {
+            text.field: SettingSlider(text, self._usual_of(text), getattr(options, text.field), theme, self)
+            for text in texts.values()
+            if text.step and text.field in _SLIDERS
+        }
+        self.defaults_button = QPushButton(_("Back to the model's defaults"))
+        self.preset.currentIndexChanged.connect(lambda _index: self._show_usual())
+        self.defaults_button.clicked.connect(self._reset)
+        self._place(theme, texts)
+        self._show_usual()
+
+    def _place(self, theme: Theme, texts: dict[str, SettingText]) -> None:
+        content = QWidget()
+        content.setObjectName("dialogContent")
+        grid = QGridLayout(content)
+        grid.setHorizontalSpacing(theme.space(0.7))
+        grid.setVerticalSpacing(theme.space(0.25))
+        grid.setColumnStretch(1, 1)
+        row = _Rows(grid)
+        row.heading(_("Instructions"))
+        row.wide(_note(_("What the model is told before everything else in this chat.")))
+        row.wide(self.instructions)
+        row.heading(_("Answer"))
+        row.wide(self.json_only)
+        for name in _LIMITS:
+            self.sliders[name].place(grid, row.next())
+        row.heading(_("How words are chosen"))
+        if self.preset.count() > 1:
+            row.pair(_("Values to begin with"), self.preset)
+        for name, slider in self.sliders.items():
+            if name not in _LIMITS:
+                slider.place(grid, row.next())
+        row.pair(texts["seed"].title, self.seed)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(content)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.addButton(self.defaults_button, QDialogButtonBox.ButtonRole.ResetRole)
+        self.save_button = buttons.addButton(_("Save"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save_button.setProperty("kind", "primary")
+        buttons.accepted.connect(self._accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.addWidget(area)
+        layout.addWidget(buttons)
+        self.resize(theme.space(36), min(theme.space(42), content.sizeHint().height() + theme.space(5)))
+        self.instructions.setFocus()
+
+    def options(self) -> ChatOptions:
+        """What is set in the dialog now."""
+        values: dict[str, Any] = {name: slider.value for name, slider in self.sliders.items()}
+        return ChatOptions(
+            precise=bool(self.preset.currentData()),
+            json_only=self.json_only.isChecked(),
+            seed=int(self.seed.text()) if self.seed.text() else None,
+            **values,
+        )
+
+    def _accept(self) -> None:
+        self.saved.emit(self.instructions.toPlainText(), self.options())
+        self.accept()
+
+    def _reset(self) -> None:
+        self.preset.setCurrentIndex(0)
+        self.json_only.setChecked(False)
+        self.seed.clear()
+        for slider in self.sliders.values():
+            slider.reset()
+
+    def _show_usual(self) -> None:
+        for text in (*sampling_settings(), *limit_settings()):
+            if text.field in self.sliders:
+                self.sliders[text.field].set_usual(self._usual_of(text))
+
+    def _usual_of(self, text: SettingText) -> float:
+        if text.field in _LIMITS:
+            return float(getattr(Limits(), text.field))
+        precise = self._usual.precise if self.preset.currentData() else None
+        return float(getattr(precise or self._usual.sampling, text.field))
+
+
+_SLIDERS = {field.name for field in dataclasses.fields(ChatOptions)} - {"precise", "json_only", "seed"}
+
+
+class _Rows:
+    """Fills a grid of four columns from top to bottom."""
+
+    def __init__(self, grid: QGridLayout) -> None:
+        self._grid = grid
+        self._row = -1
+
+    def next(self) -> int:
+        self._row += 1
+        return self._row
+
+    def heading(self, text: str) -> None:
+        label = QLabel(text)
+        label.setObjectName("cardTitle")
+        label.setContentsMargins(0, 6 if self._row >= 0 else 0, 0, 0)
+        self.wide(label)
+
+    def wide(self, widget: QWidget) -> None:
+        self._grid.addWidget(widget, self.next(), 0, 1, 4)
+
+    def pair(self, name: str, widget: QWidget) -> None:
+        row = self.next()
+        self._grid.addWidget(QLabel(name), row, 0)
+        self._grid.addWidget(widget, row, 1, 1, 2)
+
+
+def _note(text: str) -> QLabel:
+    label = QLabel(text)
+    label.setObjectName("note")
+    label.setWordWrap(True)
+    return label
