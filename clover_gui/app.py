@@ -6,6 +6,7 @@ The first picture is painted before the engine, the drivers or the chat database
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import sys
 import tempfile
@@ -65,6 +66,33 @@ def no_display() -> bool:
     return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
+def unreachable_display() -> str:
+    """Why the X screen that is named cannot be opened; "" when it can, or when that is Qt's matter.
+
+    Qt ends the process without a useful word in this case.
+    """
+    platform = os.environ.get("QT_QPA_PLATFORM", "xcb").partition(":")[0]
+    display = os.environ.get("DISPLAY", "")
+    if not sys.platform.startswith("linux") or platform != "xcb" or not display:
+        return ""
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return ""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return ""  # said with the other missing libraries
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
+    connection = xcb.xcb_connect(None, None)
+    failed = xcb.xcb_connection_has_error(connection) != 0
+    xcb.xcb_disconnect(connection)
+    if not failed:
+        return ""
+    return _(
+        "The screen {display} cannot be opened. Check DISPLAY, or use: clover-gui chat --model demo"
+    ).format(display=display)
+
+
 def main(arguments: list[str], data: DataFolder) -> int:
     """Run the window; the exit code of the program."""
     chosen = parse_arguments(arguments)
@@ -76,6 +104,9 @@ def main(arguments: list[str], data: DataFolder) -> int:
             ),
             file=sys.stderr,
         )
+        return ExitCode.NO_DISPLAY
+    if problem := unreachable_display():
+        print(problem, file=sys.stderr)
         return ExitCode.NO_DISPLAY
     if missing := system_libraries.missing_for_window(os.environ):
         print(system_libraries.explain_missing(missing), file=sys.stderr)

@@ -56,7 +56,8 @@ class DataFolder:
             DataFolderError: with the system's reason; nothing is left behind.
         """
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            # What is said in chats is nobody else's business.
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.root):
                 pass
         except OSError as error:

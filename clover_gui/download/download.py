@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -85,11 +86,14 @@ class Download:
             return await asyncio.shield(result)
         except asyncio.CancelledError:
             self._control.stop()
-            await asyncio.wait([result])
-            result.exception()  # it is DownloadStopped; looked at, so that nothing warns of it
+            # Looked at in any case, so that nothing warns of it: it is DownloadStopped.
+            result.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            with contextlib.suppress(asyncio.CancelledError):  # a second wish to stop changes nothing
+                await asyncio.wait([result])
             raise
         finally:
-            thread.join()  # it has given its result: nothing is left for it to do
+            if result.done():
+                thread.join()  # it has given its result: nothing is left for it to do
 
     def _tell(self, status: Status) -> None:
         self._status = status

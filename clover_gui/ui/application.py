@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -27,7 +28,7 @@ from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
 from clover_gui.settings import LoadedSettings, Settings
 from clover_gui.ui import loop
-from clover_gui.ui.errors import ErrorReporter
+from clover_gui.ui.errors import ErrorReporter, show_and_wait
 from clover_gui.ui.garbage import UiThreadCollector
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.settings.diagnostics_dialog import DiagnosticsDialog
@@ -86,20 +87,35 @@ class Application:
             if self._instance.hand_over():
                 self._collector.end()
                 return 0
-            log.warning("another window holds the data folder and does not answer")
+            self._say_taken()
+            self._collector.end()
+            return 1
         self._reporter.install()
         self.window = MainWindow(self._theme)
         self._reporter.set_window(self.window)
         self.window.restore_place(self._settings.window)
         self.window.show()
         self._instance.raise_requested.connect(self.window.come_forward)
+        signal.signal(signal.SIGINT, lambda _number, _frame: self.window.close())
         try:
             return loop.run(self._qt, lambda: self._main(driver), self._reporter.report)
+        except Exception as error:
+            if driver is not None:
+                raise
+            self._reporter.last_words(error)
+            return 1
         finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             self._instance.release()
             self.window.deleteLater()
             self._qt.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             self._collector.end()
+
+    def _say_taken(self) -> None:
+        """Another window has this data folder and does not answer: two of them would harm the chats."""
+        text = _("Clover is already open on this folder, but it does not answer. End that window first.")
+        log.warning("another window holds the data folder and does not answer")
+        show_and_wait(_("Already open"), f"{text}\n{self._data.root}")
 
     async def _main(self, driver: Driver | None) -> int:
         closing = asyncio.Event()
@@ -143,6 +159,7 @@ class Application:
         window = self.window
         window.chat_page.settings_requested.connect(self._open_settings)
         window.chat_page.diagnostics_requested.connect(self._open_diagnostics)
+        window.setup_page.settings_requested.connect(self._open_settings)
         window.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.page_requested.connect(lambda url: QDesktopServices.openUrl(QUrl(url)))

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal, qVersion
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from clover_gui.explain import Explanation
 
 log = logging.getLogger(__name__)
+
+SHOWN_MS = 60_000
 
 
 class ErrorReporter(QObject):
@@ -72,6 +74,12 @@ class ErrorReporter(QObject):
         log.error("uncaught error", exc_info=error)
         self._arrived.emit(error)
 
+    def last_words(self, error: BaseException) -> None:
+        """The program cannot go on: say why in a dialog of its own, without the event loop that has ended."""
+        log.critical("the window ended by an error", exc_info=error)
+        words = unexpected(error)
+        show_and_wait(words.title, f"{words.sentence}\n{words.detail}")
+
     def _show(self, error: BaseException) -> None:
         if self._dialog is not None:
             return
@@ -110,6 +118,15 @@ class ErrorReporter(QObject):
         lines += ["", *(line.rstrip() for line in traceback.format_exception(error))]
         lines += ["", *self._recent_log()]
         return "\n".join(lines)
+
+
+def show_and_wait(title: str, text: str) -> None:
+    """A message where no event loop runs: on the screen (closing by itself in the end) and on stderr."""
+    sys.stderr.write(f"{title}: {text}\n")
+    box = QMessageBox(QMessageBox.Icon.Warning, title, text)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    QTimer.singleShot(SHOWN_MS, box.reject)
+    box.exec()
 
 
 def unexpected(error: BaseException) -> Explanation:

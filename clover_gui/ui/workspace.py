@@ -163,7 +163,8 @@ class Workspace:
 
     def _models_folder(self) -> Path:
         chosen = self._settings().models_folder
-        return Path(chosen) if chosen else self._data.models
+        folder = Path(chosen).expanduser() if chosen else self._data.models
+        return folder if folder.is_absolute() else self._data.models
 
     def _manager(self) -> DownloadManager:
         settings = self._settings()
@@ -195,7 +196,7 @@ class Workspace:
 
     def _choose_model(self) -> None:
         page = self._window.setup_page
-        page.back_button.setVisible(self.engine.loaded is not None)
+        page.back_button.setVisible(True)
         self._window.show_setup()
         self.setup.look(self._ready.model.path if self._ready else None)
 

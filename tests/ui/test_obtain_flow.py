@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,8 +127,11 @@ def test_a_hub_that_cannot_be_reached_is_said_and_the_page_lives(
         await choose_clover(window, workspace)
         await until(lambda: window.setup_page.notice.isVisible(), "the reason is shown")
         assert len(window.setup_page.notice.label.text()) > 20
-        assert not workspace.setup.can_start
-        await asyncio.sleep(0)
+        await until(lambda: workspace.setup.can_start, "it can be tried again")
+        assert window.setup_page.start_button.text() == "Try again"
+        hub.faults.clear()
+        window.setup_page.start_button.click()
+        await until(lambda: "Download" in window.setup_page.start_button.text(), "the offer is shown")
 
     run(qapp, DataFolder(tmp_path / "data"), script)
 
@@ -157,5 +159,39 @@ def test_a_file_of_ones_own_is_repaired_at_the_start_and_can_be_brought_back(
         await until(lambda: own.read_bytes() == original, "the original is back")
         await until(lambda: workspace.setup.can_start, "it can be started again")
         assert not page.plan_card.undo_button.isVisible()
+
+    run(qapp, DataFolder(tmp_path / "data"), script)
+
+
+def test_a_file_of_ones_own_takes_the_place_of_an_offer(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub, scripted_gguf: Path
+) -> None:
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        await until(lambda: "Download" in window.setup_page.start_button.text(), "the offer is shown")
+        workspace.open_file(scripted_gguf)
+        await until(lambda: workspace.setup.can_start and workspace.setup.path == scripted_gguf, "it is planned")
+        assert "Download" not in window.setup_page.start_button.text()
+        window.setup_page.start_button.click()
+        await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
+        assert hub.file_requests() == []
+
+    run(qapp, DataFolder(tmp_path / "data"), script)
+
+
+def test_two_wishes_to_stop_a_download_are_one(qapp: QApplication, tmp_path: Path, hub: FakeHub) -> None:
+    hub.rate = 200_000
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        await until(lambda: workspace.setup.can_start, "the offer is shown")
+        page = window.setup_page
+        page.start_button.click()
+        await until(lambda: "per second" in page.progress_label.text(), "it runs")
+        workspace.setup.cancel()
+        await asyncio.sleep(0)
+        workspace.setup.cancel()
+        await until(lambda: not page.cancel_button.isVisible(), "it stops")
+        assert page.start_button.isEnabled()
 
     run(qapp, DataFolder(tmp_path / "data"), script)

@@ -108,6 +108,23 @@ def test_without_a_screen_it_says_so_and_offers_the_terminal(tmp_path: Path) -> 
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="screens of X11 have names only there")
+def test_a_screen_that_is_not_there_is_said_before_qt_ends_the_process(tmp_path: Path) -> None:
+    environment = _environment(DISPLAY=":55")
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        environment.pop(name, None)
+    result = subprocess.run(
+        [sys.executable, "-m", "clover_gui", "--data-dir", str(tmp_path)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert result.returncode == ExitCode.NO_DISPLAY
+    assert ":55" in result.stderr
+
+
 @pytest.fixture
 def display() -> Iterator[str]:
     """A virtual X screen of its own."""

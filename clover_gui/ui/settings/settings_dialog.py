@@ -124,7 +124,7 @@ class SettingsDialog(QDialog):
                 context=self.context.currentData(),
                 kv_type=self.kv_type.currentData(),
                 reserve_mb=self.reserve.currentData(),
-                models_folder=self.models_folder.text().strip(),
+                models_folder=_folder(self.models_folder.text()),
                 hub_endpoint=self.hub_endpoint.text().strip(),
                 proxy=self.proxy.text().strip(),
             )
@@ -141,6 +141,11 @@ def _choice(choices: tuple[tuple[str | int, str], ...], current: str | int, name
     box.setCurrentIndex(box.findData(current))
     box.setAccessibleName(name)
     return box
+
+
+def _folder(text: str) -> str:
+    """A whole path, whatever short form was written; "" stays the usual folder."""
+    return str(Path(text.strip()).expanduser().absolute()) if text.strip() else ""
 
 
 def _line(text: str, placeholder: str, name: str) -> QLineEdit:

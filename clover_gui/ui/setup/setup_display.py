@@ -61,6 +61,7 @@ class SetupDisplay:
         self._machine: Machine | None = None
         self._model: ModelFile | None = None
         self._notes: Notes = []
+        self._failure_shown = False
 
     def clear_plan(self) -> None:
         """Nothing is chosen yet, or something else."""
@@ -125,8 +126,15 @@ class SetupDisplay:
         """One sentence and a next step above the cards."""
         words = explain(error)
         self._page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)
+        self._failure_shown = True
         if isinstance(error, EngineError) and self._model is None:
             self.show_engine(error)
+
+    def forget_failure(self) -> None:
+        """Something else is begun: what failed before is no longer said. Other notices stay."""
+        if self._failure_shown:
+            self._failure_shown = False
+            self._page.notice.hide()
 
     def _show_plan(self, plan: FitPlan) -> None:
         assert self._model is not None

@@ -35,6 +35,7 @@ class SetupPage(QWidget):
     pause_requested = Signal()
     look_again_requested = Signal()
     back_requested = Signal()
+    settings_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -105,6 +106,9 @@ class SetupPage(QWidget):
         self.pause_button = QPushButton()
         self.pause_button.clicked.connect(self.pause_requested)
         self.pause_button.hide()
+        self.settings_button = QPushButton()
+        self.settings_button.setProperty("kind", "quiet")
+        self.settings_button.clicked.connect(self.settings_requested)
         self.back_button = QPushButton()
         self.back_button.clicked.connect(self.back_requested)
         self.start_button = QPushButton()
@@ -118,6 +122,7 @@ class SetupPage(QWidget):
         layout.setContentsMargins(gap, gap // 2, gap, gap // 2)
         layout.setSpacing(gap)
         layout.addWidget(self.back_button)
+        layout.addWidget(self.settings_button)
         words = QVBoxLayout()
         words.addWidget(self.progress_label)
         words.addWidget(self.progress_bar)
@@ -169,6 +174,7 @@ class SetupPage(QWidget):
         self.look_again_button.setToolTip(_("Check the machine again, for example after installing a driver"))
         self.cancel_button.setText(_("Cancel"))
         self.back_button.setText(_("Back to the chat"))
+        self.settings_button.setText(_("Settings"))
         self.start_button.setText(_("Start chatting"))
         self.model_card.retranslate()
         self.plan_card.retranslate()

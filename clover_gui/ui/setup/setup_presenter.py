@@ -87,6 +87,7 @@ class SetupPresenter(QObject):
         self._can_start = False
         self._kept_services: Services | None = None
         self._offer: ModelOffer | None = None
+        self._entry: CatalogEntry | None = None
         self._download: Download | None = None
         self._by_hand = PlanWishes()
         page.model_card.model_chosen.connect(self._chosen)
@@ -111,6 +112,7 @@ class SetupPresenter(QObject):
 
     def look(self, preferred: Path | None) -> None:
         """Look for models, then at machine and engine, and plan ``preferred`` or the first that is here."""
+        self._offer = self._entry = None
         self._run(lambda: self._look(preferred), busy=False)
 
     def look_again(self) -> None:
@@ -126,12 +128,12 @@ class SetupPresenter(QObject):
 
     def choose_download(self, entry: CatalogEntry) -> None:
         """Choose a model that is not here: ask the hub what it would mean to bring it."""
-        self._path = None
+        self._path, self._offer, self._entry = None, None, entry
         self._run(lambda: self._look_up(entry), busy=False)
 
     def choose(self, path: Path) -> None:
         """Choose a model file and see how it fits. Also for a file of one's own."""
-        self._path, self._offer = path, None
+        self._path, self._offer, self._entry = path, None, None
         self._by_hand = PlanWishes()
         self._page.plan_card.controls.reset()
         self._run(lambda: self._plan(path), busy=False)
@@ -140,7 +142,7 @@ class SetupPresenter(QObject):
         """Add a file that is not in any known place, and choose it."""
         if path not in self._own_files:
             self._own_files.append(path)
-        self._path = path
+        self._path, self._offer, self._entry = path, None, None
         self._run(lambda: self._look(path), busy=False)
 
     def start(self, path: Path | None = None) -> None:
@@ -152,6 +154,8 @@ class SetupPresenter(QObject):
         elif chosen is not None:
             self._path = chosen
             self._run(lambda: self._load(chosen), busy=True)
+        elif self._entry is not None:  # the hub could not be asked: once more
+            self.choose_download(self._entry)
 
     def cancel(self) -> None:
         """Stop a load or the building of the engine."""
@@ -164,10 +168,14 @@ class SetupPresenter(QObject):
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
 
+    @property
+    def _has_choice(self) -> bool:
+        return self._path is not None or self._offer is not None or self._entry is not None
+
     def _start_text(self) -> str:
         """What the button does, where it is more than loading a file."""
         if self._offer is None:
-            return ""
+            return _("Try again") if self._path is None and self._entry is not None else ""
         return _("Download {size} and start").format(size=file_size(self._offer.source.size_bytes))
 
     def _models_folder(self) -> Path:
@@ -190,15 +198,18 @@ class SetupPresenter(QObject):
             if previous is not None and not previous.done():
                 previous.cancel()
                 await asyncio.gather(previous, return_exceptions=True)
-            self._page.notice.hide()
+            self._display.forget_failure()
             self._page.set_busy(busy, can_start=False)
             try:
                 await work()
             except CloverError as error:
                 self._show_failure(error)
+                # What was begun may be tried again; a file that cannot be planned may not.
+                asked_in_vain = self._entry is not None and self._path is None
+                self._can_start = (busy and self._has_choice) or asked_in_vain
             except asyncio.CancelledError:
                 self._page.show_progress("", hidden=True)
-                self._page.set_busy(False, can_start=self._path is not None)
+                self._page.set_busy(False, can_start=self._has_choice, start_text=self._start_text())
                 raise
             self._page.show_progress("", hidden=True)
             self._page.set_busy(False, can_start=self._can_start, start_text=self._start_text())
@@ -325,7 +336,7 @@ class SetupPresenter(QObject):
         finally:
             self._download = None
             self._page.show_pause(False, paused=False)
-        self._path, self._offer = downloaded.path, None
+        self._path, self._offer, self._entry = downloaded.path, None, None
         await self._load(downloaded.path)
 
     def _pause(self) -> None:
