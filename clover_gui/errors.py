@@ -109,7 +109,8 @@ class ModelFileTruncated(ModelFileError):
     """
 
     def __init__(self, path: Path, where: str, present_bytes: int, expected_bytes: int | None) -> None:
-        super().__init__(path, f"cut in {where}: {present_bytes} of {expected_bytes} bytes")
+        sizes = f"{present_bytes}" if expected_bytes is None else f"{present_bytes} of {expected_bytes}"
+        super().__init__(path, f"cut in {where}: {sizes} bytes")
         self.where = where
         self.present_bytes = present_bytes
         self.expected_bytes = expected_bytes

@@ -216,7 +216,7 @@ class Model:
     @property
     def chat_template(self) -> str | None:
         text = self.c.llama_model_chat_template(self.handle, None)
-        return text.decode("utf-8", "replace") if text else None
+        return None if text is None else text.decode("utf-8", "replace")
 
     def token(self, id: int) -> Token | None:
         """The token's text and kind; None for a number outside the vocabulary."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import stat
 import struct
 import tempfile
 import time
@@ -232,8 +233,10 @@ def _check_values(settings: LoadSettings) -> None:
 
 def _check_readable(path: Path) -> None:
     try:
-        with path.open("rb"):
-            return
+        if stat.S_ISREG(path.stat().st_mode) or path.is_dir():  # opening a pipe would wait for ever
+            with path.open("rb"):
+                return
+        raise OSError("not a regular file")
     except FileNotFoundError as error:
         raise RequestFailed(FAIL_MISSING, f"{path.name}: no such file") from error
     except (OSError, ValueError) as error:
@@ -246,11 +249,15 @@ def _os_reason(error: Exception) -> str:
 
 def _template(model: Model) -> tuple[ChatTemplate | None, str]:
     source = model.chat_template
-    if not source:
+    if source is None:
         return None, ""
+    if not source.strip():
+        return None, "the template is empty"
     begin, end = model.begin_token(), model.end_token()
     try:
-        return ChatTemplate(source, begin=begin.text if begin else "", end=end.text if end else ""), ""
+        template = ChatTemplate(source, begin=begin.text if begin else "", end=end.text if end else "")
+        template.check()
+        return template, ""
     except TemplateError as error:
         return None, str(error)
 

@@ -27,6 +27,16 @@ class LoopDetector:
         self._period = 0
         self._run = 0
 
+    @property
+    def cycle(self) -> int:
+        """Tokens of the cycle that goes round at the moment; 0: none does."""
+        return self._period
+
+    @property
+    def tokens_before(self) -> int:
+        """Tokens since the start or ``reset`` that came before the cycle's first round."""
+        return len(self._tokens) - self._run - self._period
+
     def add(self, token: int) -> bool:
         """True if the tokens up to this one are a loop."""
         if not self._limit:

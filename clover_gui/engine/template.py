@@ -28,6 +28,8 @@ TIME_LIMIT_S = 3.0
 _REPEAT_LIMIT = 1_000_000
 # A noncharacter that stands for the newest message's words.
 _PROBE = "\ufdd1"
+# A message that no template has among its own words.
+_TRIAL = "Trial message 7f3a."
 
 
 class TemplateError(Exception):
@@ -41,6 +43,9 @@ class _TimeUp(BaseException):
 class _Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset(["*", "**", "%"])
 
+    def wrap_str_format(self, value: Value) -> None:
+        """No formats at all: a width makes a text of any size, and no chat needs them."""
+
     def is_safe_attribute(self, obj: Value, attr: str, value: Value) -> bool:
         return attr not in ("format", "format_map") and super().is_safe_attribute(obj, attr, value)
 
@@ -51,7 +56,7 @@ class _Sandbox(jinja2.sandbox.ImmutableSandboxedEnvironment):
                     _bounded(len(text) * times)
         elif operator == "**" and not (abs(left) < 1e6 and abs(right) < 64):
             raise jinja2.exceptions.SecurityError("power too large")
-        elif operator == "%" and isinstance(left, str) and any(c.isdigit() for c in left):
+        elif operator == "%" and isinstance(left, str) and any(c.isdigit() or c == "*" for c in left):
             raise jinja2.exceptions.SecurityError("formats with a width are not allowed")
         return super().call_binop(context, operator, left, right)
 
@@ -132,6 +137,15 @@ class ChatTemplate:
         except TemplateError:
             return ""
         return before if found and history.startswith(before) else ""
+
+    def check(self) -> None:
+        """Render a first message.
+
+        Raises:
+            TemplateError: that fails, or the message is not in the prompt.
+        """
+        if _TRIAL not in self._render((PromptMessage("user", _TRIAL),), None, True):
+            raise TemplateError("the template leaves the message out")
 
     def can_switch_thinking(self) -> bool:
         """The switch changes what is rendered."""

@@ -5,6 +5,7 @@ Decides, and leaves acting to answer.py. Knows tokens as numbers with their text
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum, auto
 
 from clover_gui.engine.budget import Budget
@@ -20,8 +21,8 @@ from clover_gui.engine.thinking import ThinkingSplitter
 
 # A context this full is suspected before the file is.
 _FAR_INTO_CONTEXT = 32_768
-# A loop that begins within so many tokens was there from the start.
-_FROM_THE_START = 64
+# Tokens of a cycle that can be gibberish; a sentence or a list is longer.
+_SHORT_CYCLE = 8
 
 
 class Verdict(Enum):
@@ -40,6 +41,7 @@ class AnswerWatch:
         self._limits = limits
         self._splitter = ThinkingSplitter(in_thinking)
         self._loops = LoopDetector(limits.loop_tokens)
+        self._newest: deque[str] = deque(maxlen=_SHORT_CYCLE)
         self.thinking_tokens = 0
         self.answer_tokens = 0
         # CLOSED_*, once the thoughts were or are being closed from outside.
@@ -61,6 +63,7 @@ class AnswerWatch:
         """Count a token with the characters that it completed, and judge."""
         thought = self._splitter.in_thinking
         self._splitter.feed(text)
+        self._newest.append(text)
         if thought or self._splitter.in_thinking:
             self.thinking_tokens += 1
         else:
@@ -84,8 +87,19 @@ class AnswerWatch:
         """What probably is behind the loop that the last token ended."""
         if trained_context and context_used > trained_context:
             return CAUSE_LONG_CONTEXT
-        begun = self.thinking_tokens + self.answer_tokens - self._limits.loop_tokens
-        return CAUSE_FILE if begun <= _FROM_THE_START and not self.closed else CAUSE_REPETITION
+        return CAUSE_FILE if self._is_gibberish_from_the_start() else CAUSE_REPETITION
+
+    def _is_gibberish_from_the_start(self) -> bool:
+        """One token, or a few without letters or words, were all that was ever written.
+
+        Sound models repeat sentences and lists too, also right from the first one on.
+        """
+        cycle = self._loops.cycle
+        only_part = not self.closed and not (self.thinking_tokens and self.answer_tokens)
+        if not only_part or self._loops.tokens_before > 0 or not 0 < cycle <= _SHORT_CYCLE:
+            return False
+        text = "".join(list(self._newest)[-cycle:])
+        return cycle == 1 or not any(map(str.isalpha, text)) or not any(map(str.isspace, text.strip()))
 
     def _close(self, reason: str) -> Verdict:
         self.closed = self.closed or reason

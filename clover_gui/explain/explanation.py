@@ -51,7 +51,7 @@ def _data_folder(error: errors.DataFolderError) -> Explanation:
         _("Chats and settings cannot be kept in {folder}: {reason}.").format(
             folder=capped(str(error.folder), 120), reason=capped(error.reason)
         ),
-        _("Make the folder writable, or choose another one with --data-dir FOLDER."),
+        _("Make the folder writable, or choose another one (at the start: --data-dir FOLDER)."),
         cleaned(error.reason),
     )
 

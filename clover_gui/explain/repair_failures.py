@@ -53,7 +53,7 @@ def _needed(error: errors.RepairNeeded) -> Explanation:
         error,
         _("The file needs a repair"),
         _("{file} does not run as it was published; after a repair it does. The repair can be undone."),
-        _("Repair it: clover-gui patch FILE"),
+        _("Repair it: in the window when you choose the file, or with clover-gui patch FILE"),
     )
 
 

@@ -26,6 +26,7 @@ from clover_gui.patching.findings import (
     Obstacle,
 )
 from clover_gui.patching.header_map import HeaderMap, NotUnderstood, read_map
+from clover_gui.patching.ownership import require_regular_file
 from clover_gui.patching.requirements import Facts, NextN
 
 AUTO = "auto"
@@ -56,6 +57,7 @@ def diagnose(
         ModelFileError: it is no whole GGUF file; with what is wrong.
         RepairImpossible: sound for reading, but of a form that is not understood well enough to change it.
     """
+    require_regular_file(path)
     try:
         with path.open("rb", buffering=0) as file:
             header = read_map(file, path, path.stat().st_size)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from clover_gui.errors import ModelFileMissing, ModelFileUnreadable
 from clover_gui.i18n import capped
 
 _ACCESS_MODE = 0o3  # O_ACCMODE of Linux
@@ -39,6 +41,24 @@ class FileUser:
     pid: int
     name: str
     how: str
+
+
+def require_regular_file(path: Path) -> None:
+    """Before anything is opened: opening a pipe would wait for ever.
+
+    Raises:
+        ModelFileMissing: there is nothing.
+        ModelFileUnreadable: a folder, a pipe, a device, or out of reach.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError as error:
+        raise ModelFileMissing(path) from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else ""
+        raise ModelFileUnreadable(path, reason or str(error)) from error
+    if not stat.S_ISREG(mode):
+        raise ModelFileUnreadable(path, "a folder" if stat.S_ISDIR(mode) else "not a regular file")
 
 
 def foreign_owner(path: Path, home: Path | None = None) -> str:
