@@ -171,7 +171,9 @@ def test_a_file_of_ones_own_takes_the_place_of_an_offer(
         await choose_clover(window, workspace)
         await until(lambda: "Download" in window.setup_page.start_button.text(), "the offer is shown")
         workspace.open_file(scripted_gguf)
-        await until(lambda: workspace.setup.can_start and workspace.setup.path == scripted_gguf, "it is planned")
+        await until(
+            lambda: workspace.setup.can_start and workspace.setup.path == scripted_gguf, "it is planned"
+        )
         assert "Download" not in window.setup_page.start_button.text()
         window.setup_page.start_button.click()
         await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
