@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from clover_gui import __version__, system_libraries
+from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.exit_codes import ExitCode
 from clover_gui.i18n import _
 from clover_gui.paths import DataFolder, data_folder
@@ -37,9 +38,9 @@ def parse_arguments(arguments: list[str]) -> WindowArguments:
         prog="clover-gui",
         description=_("Chat with a local model. Without a command the window opens."),
         epilog=_(
-            "Commands for the terminal: doctor (what this machine can do), chat (talk without a window). "
-            "See clover-gui doctor --help and clover-gui chat --help."
-        ),
+            "Commands for the terminal, which need no window: {commands}. "
+            "clover-gui COMMAND --help says more of each."
+        ).format(commands=", ".join(TERMINAL_COMMANDS)),
     )
     parser.add_argument("--version", action="version", version=f"clover-gui {__version__}")
     parser.add_argument("--data-dir", metavar="DIR", help=_("keep chats, settings and models in this folder"))
@@ -49,7 +50,12 @@ def parse_arguments(arguments: list[str]) -> WindowArguments:
         action="store_true",
         help=_("open the window, load, ask, wait for the answer, and end"),
     )
-    parser.add_argument("--prompt", default="What is the capital of Australia?", metavar="TEXT")
+    parser.add_argument(
+        "--prompt",
+        default="What is the capital of Australia?",
+        metavar="TEXT",
+        help=_("what --smoke-test asks"),
+    )
     parser.add_argument(
         "--screenshot", type=Path, metavar="FILE", help=_("where --smoke-test saves its picture")
     )

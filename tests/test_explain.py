@@ -245,7 +245,8 @@ def test_plan_sentences_have_every_number() -> None:
 
 def test_advice_and_notes_have_sentences() -> None:
     assert "{" not in advice_text("little-ram", {"free": GB, "total": 8 * GB})
-    assert advice_text("gpu-unusable", {"gpu": "NVIDIA X"}).startswith("There is a graphics card (NVIDIA X), but")
+    unusable = advice_text("gpu-unusable", {"gpu": "NVIDIA X"})
+    assert unusable.startswith("There is a graphics card (NVIDIA X), but")
     assert "new-word" in advice_text("new-word", {})
     assert note_text(ProbeNote("nvidia", "permission", "NVML: 4")) == "nvidia: no permission (NVML: 4)"
 
@@ -269,3 +270,14 @@ def test_it_needs_no_qt() -> None:
     code = "import sys, clover_gui.explain; print([m for m in sys.modules if 'PySide' in m or 'llama' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_the_window_shows_never_names_the_terminal_alone() -> None:
+    text = explain(errors.NotEnoughSpace(Path("/models"), 2, 1))
+    assert "in the settings, or --dest FOLDER" in text.next_step
+
+
+def test_a_file_cut_in_its_header_has_no_unknown_size() -> None:
+    text = explain(errors.ModelFileTruncated(Path("a.gguf"), "header", 20, None))
+    assert "20 bytes" in text.detail
+    assert "None" not in text.detail

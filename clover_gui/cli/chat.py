@@ -12,7 +12,7 @@ import sys
 
 from clover_gui.catalog.index import resolve_model
 from clover_gui.cli.screen import Screen
-from clover_gui.cli.terminal_chat import TerminalChat
+from clover_gui.cli.terminal_chat import TerminalChat, no_switch_text
 from clover_gui.errors import CloverError, EngineError
 from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.explain import explain
@@ -212,9 +212,8 @@ def _command(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Scre
     if words[0] == "/new":
         runner.run(chat.new_chat())
         screen.note(_("A new chat."))
-    elif words[0] == "/think" and words[1:] in (["on"], ["off"]):
-        chat.thinking = words[1] == "on"
-        screen.note(_("Thinking is on.") if chat.thinking else _("Thinking is off."))
+    elif words[0] == "/think":
+        _think(words[1:], chat, screen)
     elif words[0] == "/system":
         text = line.removeprefix("/system").strip()
         runner.run(chat.set_system_prompt(text))
@@ -225,6 +224,16 @@ def _command(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Scre
         screen.note(_help_text())
     else:
         screen.note(_("Unknown command. /help lists what there is."))
+
+
+def _think(words: list[str], chat: TerminalChat, screen: Screen) -> None:
+    if words not in (["on"], ["off"]):
+        screen.note(_("/think on|off    think before the answer, or not"))
+    elif not chat.can_switch_thinking:
+        screen.note(no_switch_text())
+    else:
+        chat.thinking = words == ["on"]
+        screen.note(_("Thinking is on.") if chat.thinking else _("Thinking is off."))
 
 
 def _tell_shortly(screen: Screen, error: CloverError) -> None:

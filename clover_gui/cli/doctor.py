@@ -27,6 +27,7 @@ from clover_gui.explain import (
 )
 from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, capped
+from clover_gui.patching.findings import CLOVER, QWEN
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.advice import Advice, advise, installer_command
 from clover_gui.pipeline.device_list import device_rows
@@ -172,4 +173,6 @@ def _known_models(engine: EngineInfo | EngineError) -> tuple[str, ...]:
         lines.append(_("knows the model architectures {names}").format(names=", ".join(known)))
     if unknown:
         lines.append(_("does not know {names}").format(names=", ".join(unknown)))
+    if CLOVER in unknown and QWEN in known:
+        lines.append(_("Clover runs all the same, after a small repair of its file (clover-gui patch)"))
     return tuple(lines)

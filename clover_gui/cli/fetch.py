@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from clover_gui.catalog.index import load_catalog
 from clover_gui.cli.fetch_printer import JsonPrinter, LinesPrinter, Printer
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         DownloadError: why not. With ``--json`` it has been told on the output already.
     """
     try:
-        settings = hub_settings(options.endpoint, options.proxy)
+        settings = hub_settings(options.endpoint, _proxy(options.proxy))
         repository, pattern, sha256 = _wanted(options.model, options.pattern)
     except ValueError as error:
         screen.note(str(error))
@@ -100,6 +101,20 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         return exit_code_for(error)
     printer.done(downloaded)
     return ExitCode.OK
+
+
+def _proxy(text: str) -> str:
+    """Raises:
+    ValueError: it is no address of a proxy; the text is for people.
+    """
+    try:
+        parts = urlsplit(text)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if text and not fits:
+        raise ValueError(_("The proxy must be an address such as http://host:port."))
+    return text
 
 
 def _wanted(model: str, pattern: str) -> tuple[str, str, str]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from clover_gui import __version__
-from clover_gui.cli.screen import Screen, give_up_output
+from clover_gui.cli.screen import OutputFailed, Screen, give_up_output, give_up_standard_output
 from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.errors import CloverError
 from clover_gui.exit_codes import ExitCode, exit_code_for, exit_codes_text
 from clover_gui.explain import explain
-from clover_gui.i18n import _
+from clover_gui.i18n import _, capped
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
 
@@ -28,7 +30,30 @@ class _Command:
 
 def main(arguments: Sequence[str], data: DataFolder) -> int:
     """Run one of the commands; returns an exit code (see ``exit_codes.py``)."""
+    if sys.stdout is None:  # closed by whoever started the program
+        if sys.stderr is not None:
+            print(_("The output is closed: there is nowhere to write to."), file=sys.stderr)
+        return ExitCode.BROKEN_PIPE
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  to the end of the process
     screen = Screen()
+    try:
+        code = _run(arguments, data, screen)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        give_up_output()
+        return ExitCode.BROKEN_PIPE
+    except (OutputFailed, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+            raise
+        give_up_standard_output()
+        reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        screen.note(_("The output cannot be written: {reason}.").format(reason=capped(reason)))
+        return ExitCode.NO_ROOM
+
+
+def _run(arguments: Sequence[str], data: DataFolder, screen: Screen) -> int:
     # Only the command that is asked for is imported: each needs other parts of the program.
     command = _load(arguments[0]) if arguments and arguments[0] in TERMINAL_COMMANDS else None
     try:
@@ -39,15 +64,10 @@ def main(arguments: Sequence[str], data: DataFolder) -> int:
     start_logging(data.logs if data.root.is_dir() else None, "terminal", quiet=True)
     try:
         assert command is not None  # argparse has refused anything else
-        code = command.run(options, data, screen)
-        sys.stdout.flush()
-        return int(code)
+        return int(command.run(options, data, screen))
     except KeyboardInterrupt:
         screen.note("")
         return ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        give_up_output()
-        return ExitCode.BROKEN_PIPE
     except CloverError as error:
         tell(screen, error)
         return exit_code_for(error)
@@ -92,7 +112,7 @@ def _parser(command: _Command | None) -> argparse.ArgumentParser:
             name,
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
-            epilog=exit_codes_text(),
+            epilog=_exit_codes_of(name),
             formatter_class=_Formatter,
             add_help=False,
         )
@@ -101,6 +121,13 @@ def _parser(command: _Command | None) -> argparse.ArgumentParser:
         if command is not None and command.name == name:
             command.add_options(group)
     return parser
+
+
+def _exit_codes_of(name: str) -> str:
+    text = exit_codes_text()
+    if name == "patch":
+        text += "\n" + _("With --check, 3 means: needs repair, and 4: cannot be repaired.")
+    return text
 
 
 def _summaries() -> dict[str, str]:

@@ -13,6 +13,10 @@ from typing import TextIO
 _DIM, _BOLD, _PLAIN = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 
 
+class OutputFailed(Exception):
+    """What was asked for cannot be written, for example to a full disk."""
+
+
 class Screen:
     """Where to write, and whether colours may be used there."""
 
@@ -25,10 +29,20 @@ class Screen:
         self._progress_shown = False
 
     def write(self, text: str) -> None:
-        """Text of the answer, at once."""
+        """Text of the answer, at once.
+
+        Raises:
+            BrokenPipeError: the reader is gone.
+            OutputFailed: for any other reason.
+        """
         self.clear_progress()
-        self.out.write(text)
-        self.out.flush()
+        try:
+            self.out.write(text)
+            self.out.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputFailed(error.strerror or str(error)) from error
 
     def dim(self, on: bool) -> None:
         """Switch faint letters on or off; nothing where there are no colours."""
@@ -61,7 +75,16 @@ class Screen:
 def give_up_output() -> None:
     """The reader is gone: let what Python still writes at its end go nowhere, without a message."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    _let_go(nowhere, sys.stdout, sys.stderr)
+
+
+def give_up_standard_output() -> None:
+    """As ``give_up_output``, but the error stream still tells why."""
+    _let_go(os.open(os.devnull, os.O_WRONLY), sys.stdout)
+
+
+def _let_go(nowhere: int, *streams: TextIO) -> None:
+    for stream in streams:
         try:
             os.dup2(nowhere, stream.fileno())
         except (OSError, ValueError, io.UnsupportedOperation):

@@ -27,9 +27,10 @@ from clover_gui.explain import (
     describe_plan,
     dry_run_text,
     replan_text,
+    template_text,
     warning_text,
 )
-from clover_gui.i18n import _, duration, number
+from clover_gui.i18n import _, capped, duration, number
 from clover_gui.pipeline.prepare import (
     Loading,
     ModelRead,
@@ -107,11 +108,15 @@ class TerminalChat:
             for word in event.measured.warnings:
                 self._screen.note(warning_text(word))
         if not self.thinking and not loaded.can_switch_thinking:
-            self._screen.note(_("The template of this model has no switch for thinking."))
-        if loaded.template == "plain":
-            self._screen.note(
-                _("The file has no chat template: a plain form is used, and answers may suffer.")
-            )
+            self._screen.note(no_switch_text())
+        if text := template_text(loaded.template, loaded.template_error):
+            self._screen.note(text)
+            if loaded.template_error:
+                self._screen.note(f"    {capped(loaded.template_error)}")
+
+    @property
+    def can_switch_thinking(self) -> bool:
+        return self._loaded().event.loaded.can_switch_thinking
 
     async def new_chat(self) -> None:
         ready = self._loaded()
@@ -210,6 +215,10 @@ class TerminalChat:
         await self._engine.close()
         if self._ready is not None:
             await self._ready.store.close()
+
+
+def no_switch_text() -> str:
+    return _("The template of this model has no switch for thinking.")
 
 
 def _loading_text(stage: Loading) -> str:

@@ -211,12 +211,15 @@ class EngineClient:
         child = self._child
         if child is None or self._loaded is None:
             raise ModelNotLoaded("no model is loaded")
+        number = self._requests.number()
         try:
-            return await self._ask(
-                child, Count(self._requests.number(), messages, thinking, reserve), Counted
-            )
+            return await self._ask(child, Count(number, messages, thinking, reserve), Counted)
         except _RequestRefused as refused:
             raise generation_error(refused.failed) from refused
+        except asyncio.CancelledError:
+            # A child that does not even count any more will not answer either.
+            self._requests.cancel(number)
+            raise
 
     async def cancel(self) -> None:
         self._requests.cancel_answers()

@@ -31,6 +31,7 @@ from clover_gui.explain.findings import (
     fitting_text,
     likely_causes,
     refusal_text,
+    template_text,
 )
 from clover_gui.explain.hints import (
     advice_text,
@@ -75,5 +76,6 @@ __all__ = [
     "replan_text",
     "store_text",
     "suggestion_text",
+    "template_text",
     "warning_text",
 ]

@@ -149,7 +149,10 @@ def _failed(error: errors.HubFailed) -> Explanation:
     return Explanation(
         _("The server failed"),
         sentence.format(host=_host(error), status=error.status),
-        _("Try again later, or choose a mirror in the settings, or with --endpoint ADDRESS; what has arrived is kept."),
+        _(
+            "Try again later, or choose a mirror in the settings, or with --endpoint ADDRESS;"
+            " what has arrived is kept."
+        ),
         cleaned(str(error)),
     )
 
@@ -166,7 +169,8 @@ def _web_page(error: errors.WebPageReceived) -> Explanation:
         sentence.format(host=_host(error), title=capped(error.title)),
         _(
             "The network may ask to sign in: open any page in a web browser. Behind a proxy, choose a mirror"
-            " in the settings, or with --endpoint ADDRESS, or download the file in a browser and open it here."
+            " in the settings, or with --endpoint ADDRESS, or download the file in a browser and open it"
+            " here."
         ),
         cleaned(str(error)),
     )
@@ -225,7 +229,10 @@ def _changed(error: errors.RemoteFileChanged) -> Explanation:
     return Explanation(
         _("The file on the server has changed"),
         _("{host} now sends another file than it lists.").format(host=_host(error)),
-        _("Try again in a few minutes; if it stays so, choose another server in the settings, or with --endpoint ADDRESS."),
+        _(
+            "Try again in a few minutes; if it stays so, choose another server in the settings, or with"
+            " --endpoint ADDRESS."
+        ),
         cleaned(str(error)),
     )
 
@@ -239,7 +246,10 @@ def _wrong_size(error: errors.WrongSize) -> Explanation:
             received=f"{error.received_bytes:,}",
             expected=f"{error.expected_bytes:,}",
         ),
-        _("Try again later or choose another server in the settings, or with --endpoint ADDRESS; what has arrived is kept."),
+        _(
+            "Try again later or choose another server in the settings, or with --endpoint ADDRESS;"
+            " what has arrived is kept."
+        ),
         cleaned(str(error)),
     )
 
@@ -253,8 +263,8 @@ def _wrong_hash(error: errors.WrongHash) -> Explanation:
             " second time. The file was removed."
         ).format(host=_host(error), amount=file_size(error.fetched_again_bytes)),
         _(
-            "Download it from another server (in the settings, or --endpoint ADDRESS) or through another network. If that fails"
-            " as well, have the memory of this machine checked."
+            "Download it from another server (in the settings, or --endpoint ADDRESS) or through another"
+            " network. If that fails as well, have the memory of this machine checked."
         ),
         cleaned(str(error)),
     )

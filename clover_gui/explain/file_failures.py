@@ -24,7 +24,12 @@ def _missing(error: errors.ModelFileMissing) -> Explanation:
         return Explanation(
             _("The model is not on this machine"),
             _("No file of this model was found here ({file}).").format(file=file_name(error.path)),
-            _("Get its GGUF file and choose it, or begin with another model."),
+            # A name without a suffix is the catalogue's: such a model can be downloaded.
+            _("Get its GGUF file and choose it, or begin with another model.")
+            if error.path.suffix
+            else _("Download it: in the window, or with {command}.").format(
+                command=f"clover-gui fetch {file_name(error.path)}"
+            ),
             cleaned(str(error.path)),
         )
     return Explanation(

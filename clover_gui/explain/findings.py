@@ -140,6 +140,15 @@ def describe_model(model: ModelFile) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def template_text(template: str, template_error: str) -> str:
+    """What to say of the chat template of a loaded model (``Loaded``); "" where the file's own is used."""
+    if template != "plain":
+        return ""
+    if template_error:
+        return _("The file's chat template cannot be used: a plain form is used, and answers may suffer.")
+    return _("The file has no chat template: a plain form is used, and answers may suffer.")
+
+
 def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, ...]:
     """Where the model goes and what that needs. ``layer_count`` (of the model) makes shares tellable."""
     lines = [_placement(plan, layer_count)]

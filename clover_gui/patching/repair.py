@@ -23,7 +23,6 @@ from clover_gui.errors import (
     RepairWriteFailed,
 )
 from clover_gui.i18n import capped
-from clover_gui.model_file.container import read_container
 from clover_gui.patching import apply, copying, journal
 from clover_gui.patching.apply import Mismatch
 from clover_gui.patching.copying import Cancelled, Progress
@@ -32,7 +31,7 @@ from clover_gui.patching.filesystem import ModelBytes, PatchFile, remove, sync_f
 from clover_gui.patching.findings import Diagnosis, Finding, Obstacle
 from clover_gui.patching.header_map import NotUnderstood, read_map
 from clover_gui.patching.journal import Head, Journal, Noted, State
-from clover_gui.patching.ownership import foreign_owner
+from clover_gui.patching.ownership import foreign_owner, require_regular_file
 from clover_gui.patching.plan import Way, Work, plan_work
 from clover_gui.patching.recipe import make_changes
 from clover_gui.patching.recovery import open_for_change, read_record, recover, restore, unlink_leftovers
@@ -164,6 +163,7 @@ def repaired_copy(
     Raises:
         RepairError, ModelFileError: as for ``repair``; no copy is left then.
     """
+    require_regular_file(source)
     real = Path(os.path.realpath(source))
     try:
         if target.exists():
@@ -181,11 +181,8 @@ def repaired_copy(
 
 
 def _own_file(path: Path) -> Path:
-    try:
-        owner = foreign_owner(path)
-    except OSError:
-        read_container(path)  # raises what is wrong
-        raise
+    require_regular_file(path)
+    owner = foreign_owner(path)
     if owner:
         raise RepairNotInPlace(path, owner)
     return path

@@ -26,6 +26,7 @@ from clover_gui.explain import (
     explain,
     refit_text,
     store_text,
+    template_text,
 )
 from clover_gui.explain.repair_hints import speech_text
 from clover_gui.hardware.machine import Machine
@@ -209,11 +210,8 @@ class Workspace:
         page = self._window.chat_page
         if page.notice.property("about") == "load":
             page.notice.hide()
-        if ready.loaded.template == "plain":
-            page.notice.show_notice(
-                _("This file has no chat template: a plain form is used, and answers may suffer."),
-                NoticeKind.WARNING,
-            )
+        if text := template_text(ready.loaded.template, ready.loaded.template_error):
+            page.notice.show_notice(text, NoticeKind.WARNING)
         if self._speech_notice is not None:
             page.notice.show_notice(*self._speech_notice)
             self._speech_notice = None

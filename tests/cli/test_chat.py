@@ -13,7 +13,7 @@ import pytest
 
 from clover_gui.exit_codes import ExitCode
 from tests.cli import terminal
-from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, THOUGHT_TEXT, TRANSCRIPT_TEXT
+from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, THOUGHT_TEXT, TRANSCRIPT, TRANSCRIPT_TEXT
 
 KEYS = {
     "turn",
@@ -229,3 +229,36 @@ def test_the_demo_model_knows_the_capital(demo_gguf: Path, tmp_path: Path) -> No
     first, second = done.stdout.splitlines()[:2]
     assert "Canberra" in first
     assert "Paris" in second
+
+
+@pytest.mark.parametrize(
+    "template", ["{% if %}", "{{ raise_exception('no') }}", "{{ " + "(" * 5000, "\0", "Hi"]
+)
+def test_a_template_that_cannot_be_used_is_said_and_the_plain_form_is_used(
+    make_scripted_gguf: Callable[..., Path], tmp_path: Path, template: str
+) -> None:
+    model = make_scripted_gguf(f"bad-template-{len(template)}", script=TRANSCRIPT, template=template)
+    done = terminal.run(
+        tmp_path / "data", "chat", "--model", str(model), "--json",
+        stdin="/think on\n/think maybe\nHi\n",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["answer"].strip() == TRANSCRIPT_TEXT
+    assert "template cannot be used" in done.stderr
+    assert "no chat template" not in done.stderr
+    assert "no switch for thinking" in done.stderr
+    assert "/think on|off" in done.stderr
+
+
+def test_the_smallest_context_works_or_is_refused(scripted_gguf: Path, tmp_path: Path) -> None:
+    done = terminal.run(
+        tmp_path / "data", "chat", "--model", str(scripted_gguf), "--context", "1", "--prompt", "Hi"
+    )
+    assert done.returncode in (ExitCode.OK, ExitCode.CONTEXT_FULL)
+    assert (done.returncode == ExitCode.OK) == (done.stdout == ANSWER_TEXT + "\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_known_model_that_is_not_here_names_its_download(tmp_path: Path) -> None:
+    done = terminal.run(tmp_path / "data", "chat", "--model", "clover", "--prompt", "Hi")
+    assert done.returncode == ExitCode.MODEL_FILE
+    assert "clover-gui fetch clover" in done.stderr

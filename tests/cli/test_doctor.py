@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clover_gui.cli import doctor
+from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineMissing
 from clover_gui.hardware.machine import DeviceKind, Disk, Gpu, Machine, Memory, Processor
 from clover_gui.paths import DataFolder
@@ -76,3 +77,14 @@ def test_help_lists_the_exit_codes(
     text = capsys.readouterr().out
     assert "Exit codes:" in text
     assert "130" in text
+
+
+@pytest.mark.parametrize(("clover_known", "said"), [(False, True), (True, False)])
+def test_an_engine_without_the_name_of_clover_still_runs_it(clover_known: bool, said: bool) -> None:
+    known = {"qwen35moe": True, "clover_moe": clover_known}
+    engine = EngineInfo(
+        id=1, engine_version="1", gpu_offload=False, devices=(), architectures=known, system_info=""
+    )
+    machine = Machine("Linux", Processor("x", "x86_64", 4, 8), Memory(24 * GB, 20 * GB), None, ())
+    text = doctor.as_text(machine, engine, [], DataFolder(Path("/data")))
+    assert ("after a small repair" in text) is said

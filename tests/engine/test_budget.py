@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from clover_gui.engine.budget import FULL_PRESSURE, Budget
@@ -72,8 +74,39 @@ def test_causes() -> None:
         return watch
 
     assert loop(0).cause_of_loop(300, 8192) == "file"
+    assert loop(1).cause_of_loop(300, 8192) == "repetition"
     assert loop(400).cause_of_loop(700, 8192) == "repetition"
     assert loop(400).cause_of_loop(9000, 8192) == "long-context"
     assert cause_of_broken_numbers(100, 262_144) == "file"
     assert cause_of_broken_numbers(60_000, 262_144) == "long-context"
     assert cause_of_broken_numbers(3000, 2048) == "long-context"
+
+
+@pytest.mark.parametrize(
+    ("cycle", "cause"),
+    [
+        (("ha ",), "file"),
+        (("?", "!", "/"), "file"),
+        (("ab", "cd", "\u00e9"), "file"),
+        (("It", " is", " so", ".\n"), "repetition"),
+        (tuple(f"word{i} " for i in range(10)), "repetition"),
+        (tuple("-*+:;,.!?#"), "repetition"),
+    ],
+)
+def test_only_gibberish_from_the_start_accuses_the_file(cycle: tuple[str, ...], cause: str) -> None:
+    limits = Limits(loop_tokens=50)
+    watch = AnswerWatch(limits, Budget(limits, 10_000), in_thinking=False)
+    for place in itertools.cycle(range(len(cycle))):
+        if watch.take(place, cycle[place]) is Verdict.STOP:
+            break
+    assert watch.cause_of_loop(300, 8192) == cause
+
+
+def test_gibberish_after_thoughts_does_not_accuse_the_file() -> None:
+    limits = Limits(loop_tokens=50)
+    watch = AnswerWatch(limits, Budget(limits, 10_000), in_thinking=True)
+    for token, text in enumerate(("A", " thought", ".", "</think>")):
+        watch.take(1000 + token, text)
+    while watch.take(7, "!") is not Verdict.STOP:
+        pass
+    assert watch.cause_of_loop(300, 8192) == "repetition"

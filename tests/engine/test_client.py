@@ -243,6 +243,22 @@ def test_giving_up_a_waiting_answer_does_not_hurt_the_running_one(scripted_endle
     with_client(scenario, cancel_patience_s=0.4)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="a process cannot be frozen here")
+def test_a_child_that_freezes_while_it_counts_is_ended(scripted_gguf: Path) -> None:
+    async def scenario(client: EngineClient) -> None:
+        await client.load(settings(scripted_gguf))
+        await client.count(user("Hi"))
+        assert client.pid is not None
+        os.kill(client.pid, signal.SIGSTOP)
+        count = asyncio.create_task(client.count(user("Hi")))
+        await asyncio.sleep(0)
+        count.cancel()
+        await asyncio.gather(count, return_exceptions=True)
+        await until(lambda: client.state == EngineState.DIED)
+
+    with_client(scenario, cancel_patience_s=0.4)
+
+
 def test_another_model_in_mid_answer(scripted_endless_gguf: Path, scripted_gguf: Path) -> None:
     async def scenario(client: EngineClient) -> None:
         await client.load(settings(scripted_endless_gguf, 8192))

@@ -68,6 +68,21 @@ def test_no_template(source: str) -> None:
         ChatTemplate(source)
 
 
+def test_brackets_without_end_are_no_template() -> None:
+    with pytest.raises(TemplateError):
+        ChatTemplate("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}")
+
+
+@pytest.mark.parametrize("source", ["\0", "Hello", "{{ messages[0].role }}", "{{ raise_exception('no') }}"])
+def test_a_template_that_leaves_the_message_out_is_found(source: str) -> None:
+    with pytest.raises(TemplateError):
+        ChatTemplate(source).check()
+
+
+def test_a_usable_template_passes_the_check() -> None:
+    ChatTemplate(TEMPLATE).check()
+
+
 @pytest.mark.parametrize(
     "source",
     [
@@ -82,7 +97,10 @@ def test_no_template(source: str) -> None:
         "{{ [1] * 999999999 }}",
         "{{ 9 ** 99999999 }}",
         "{{ '%999999999d' % 1 }}",
-        "{{ '{:>999999999}'.format(1) }}",
+        "{{ '%*d' % (999999999, 1) }}",
+        "{{ '{:>2000000000}'.format(1) }}",
+        "{{ ('{:>2000000000}' | attr('format'))(1) }}",
+        "{{ '{a:>2000000000}'.format_map({'a': 1}) }}",
         "{{ 'x'.ljust(999999999) }}",
         "{{ 'x' | center(999999999) }}",
         "{{ open('/etc/passwd') }}",

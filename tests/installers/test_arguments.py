@@ -70,3 +70,10 @@ def test_an_old_python_can_read_the_first_file() -> None:
     text = Path(run.__file__).read_text(encoding="utf-8")
     ast.parse(text, feature_version=(3, 6))
     assert "__future__" not in text  # 3.6 knows no annotations there
+
+
+def test_help_names_all_commands() -> None:
+    readme = Path(arguments.__file__).with_name("README.md").read_text(encoding="utf-8")
+    for command in arguments.TERMINAL_COMMANDS:
+        assert command in arguments.HELP
+        assert f"`{command}`" in readme

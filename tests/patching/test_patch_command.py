@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -153,3 +154,16 @@ def test_every_word_has_a_sentence(words: type[Enum], text: Callable[[str], str]
 def test_every_obstacle_has_a_sentence() -> None:
     obstacles = [obstacle for obstacle in Obstacle if obstacle is not Obstacle.NONE]
     assert len({verdict_text("cannot", obstacle.value) for obstacle in obstacles}) == len(obstacles)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+@pytest.mark.parametrize("words", [(), ("--check",), ("--undo",), ("--copy", "copies")])
+def test_only_regular_files_are_opened(tmp_path: Path, command: Command, words: tuple[str, ...]) -> None:
+    pipe = tmp_path / "pipe.gguf"
+    os.mkfifo(pipe)
+    code, _out, err = command(pipe, *words)
+    assert (code, "not a regular file" in err) == (4, True)
+    code, _out, err = command(tmp_path, *words)
+    assert (code, "a folder" in err, "names" in err) == (4, True, False)
+    code, _out, err = command(tmp_path / "nothing.gguf", *words)
+    assert (code, "There is no file" in err) == (4, True)
