@@ -13,7 +13,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from clover_gui.chat.attachments import fenced
-from clover_gui.chat.export_html import record_to_html
 from clover_gui.chat.message import Message, Role
 from clover_gui.chat.record import ChatRecord, record_to_json
 from clover_gui.errors import ChatFileError
@@ -36,7 +35,11 @@ def export_text(record: ChatRecord, form: ExportFormat) -> str:
     """The chat in that form: the shown path; in JSON all versions of all messages."""
     if form is ExportFormat.JSON:
         return record_to_json(record)
-    return record_to_html(record) if form is ExportFormat.HTML else record_to_markdown(record)
+    if form is ExportFormat.HTML:
+        from clover_gui.chat.export_html import record_to_html  # its parser is slow to import
+
+        return record_to_html(record)
+    return record_to_markdown(record)
 
 
 def record_to_markdown(record: ChatRecord) -> str:

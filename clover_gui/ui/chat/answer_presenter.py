@@ -30,6 +30,7 @@ from clover_gui.explain.answers import overflow_text, tight_text
 from clover_gui.i18n import _
 from clover_gui.ui.chat.answer_display import AnswerDisplay
 from clover_gui.ui.chat.chat_page import ChatPage
+from clover_gui.ui.chat.engine_recovery import EngineRecovery
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
@@ -63,6 +64,8 @@ class AnswerPresenter(QObject):
     not_sent = Signal(object)
     """The Question comes back: nothing was sent."""
     new_chat_wanted = Signal(object)
+    chat_begun = Signal()
+    """The open chat is in the store now, if it was a new one."""
 
     def __init__(
         self,
@@ -80,12 +83,11 @@ class AnswerPresenter(QObject):
         self._engine = engine
         self._tasks = tasks
         self._open = open_chat
-        self._recover = recover
+        self.recovery = EngineRecovery(page.notice, engine, tasks, recover, lambda: self.answering)
         self._usual = sampling
         self._precise = precise
         self._display = AnswerDisplay(page, engine)
         self._task: asyncio.Task[None] | None = None
-        self._recovery: asyncio.Task[None] | None = None
         self._choice: asyncio.Future[OverflowChoice] | None = None
         self._checking = False
         self._warned_chat: int | None = None
@@ -96,13 +98,18 @@ class AnswerPresenter(QObject):
     def answering(self) -> bool:
         return self._task is not None and not self._task.done()
 
+    @property
+    def ready(self) -> bool:
+        """Whether a message can be sent, if need be after the engine was brought back."""
+        return self._engine.loaded is not None or self.recovery.possible
+
     def usual_values(self) -> Sampling:
         """What the model's makers say for the mode that is switched on."""
         return self._usual(self._page.composer.thinking)
 
     def ask(self, question: Question) -> None:
         """Send it and show the answer; ``not_sent`` where that is not possible now."""
-        if self.answering or self._engine.loaded is None:
+        if self.answering or not self.ready:
             self.not_sent.emit(question)
             return
         self._task = self._tasks.start(self._ask(question), "answer")
@@ -129,21 +136,18 @@ class AnswerPresenter(QObject):
 
     async def end(self) -> None:
         await self.stop_and_wait()
-        if self._recovery is not None:
-            self._recovery.cancel()
-            await asyncio.gather(self._recovery, return_exceptions=True)
+        await self.recovery.end()
 
     # ------------------------------------------------------------ sending
 
     async def _ask(self, question: Question) -> None:
         self.view = None
         try:
-            if self._recovery is not None:
-                await asyncio.gather(self._recovery, return_exceptions=True)
-            drop = await self._fitting(question)
+            drop = await self._fitting_after_recovery(question)
             if drop is None:
                 return
             session = await self._open.begin()
+            self.chat_begun.emit()
         except asyncio.CancelledError:
             self.not_sent.emit(question)
             raise
@@ -184,6 +188,21 @@ class AnswerPresenter(QObject):
         options = self._open.options
         usual = (self._precise() if options.precise and thinking else None) or self._usual(thinking)
         return options.sampling(usual), options.limits()
+
+    async def _fitting_after_recovery(self, question: Question) -> int | None:
+        """As ``_fitting``, with an engine that lives. One that dies meanwhile is brought back once."""
+        self._checking = True
+        if not await self.recovery.finished():
+            self.not_sent.emit(question)
+            return None
+        try:
+            return await self._fitting(question)
+        except (EngineDied, EngineUnresponsive) as error:
+            log.info("the engine died before the message was sent: %s", error)
+        if not await self.recovery.finished():
+            self.not_sent.emit(question)
+            return None
+        return await self._fitting(question)
 
     async def _fitting(self, question: Question) -> int | None:
         """How many of the oldest turns the person agrees to leave out, or None: do not send."""
@@ -308,7 +327,7 @@ class AnswerPresenter(QObject):
             self._page.notice.show_notice(text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")))
 
     def _show_idle(self) -> None:
-        self._page.composer.set_state(ready=self._engine.loaded is not None, answering=False)
+        self._page.composer.set_state(ready=self.ready, answering=False)
 
     # ------------------------------------------------------------ failures
 
@@ -321,21 +340,8 @@ class AnswerPresenter(QObject):
         else:
             self._show_error(error)
         if isinstance(error, EngineDied | EngineUnresponsive):
-            self._recovery = self._tasks.start(self._bring_back(), "engine recovery")
+            self.recovery.begin()
         self.finished.emit(error)
-
-    async def _bring_back(self) -> None:
-        """After the engine died: load the model again, so that the next message is answered."""
-        notice = self._page.notice
-        notice.show_notice(_("The engine stopped. It is being started again…"), NoticeKind.WARNING)
-        try:
-            await self._recover()
-        except CloverError as error:
-            self._show_error(error)
-        else:
-            notice.show_notice(_("The engine is ready again. Your chat is complete up to here."))
-        finally:
-            self._recovery = None
 
     def _show_error(self, error: CloverError) -> None:
         words = explain(error)

@@ -22,6 +22,7 @@ from clover_gui.ui.chat.attachment_chips import AttachmentChips
 from clover_gui.ui.tasks import TaskSet
 
 _PROBE = "x"
+SETTLE_TIMEOUT_S = 3.0
 
 
 class AttachmentTray(QObject):
@@ -36,17 +37,12 @@ class AttachmentTray(QObject):
         self._engine = engine
         self._tasks = tasks
         self._files: list[Attachment] = []
-        self._reading = 0
+        self._reading: set[asyncio.Task[None]] = set()
         chips.removed.connect(self.remove)
 
     @property
     def files(self) -> tuple[Attachment, ...]:
         return tuple(self._files)
-
-    @property
-    def is_reading(self) -> bool:
-        """Whether a file is still being read."""
-        return self._reading > 0
 
     def show_files(self, files: Sequence[Attachment]) -> None:
         """Put these in place of what is there, for example the files of a draft."""
@@ -58,8 +54,15 @@ class AttachmentTray(QObject):
 
     def add_paths(self, paths: Sequence[Path]) -> None:
         for path in paths:
-            self._reading += 1
-            self._tasks.start(self._read(path), "read attachment")
+            task = self._tasks.start(self._read(path), "read attachment")
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+
+    async def settle(self) -> None:
+        """Wait for the files that are being read, so that they stay with the chat they were given to; not
+        for ever, since a drive may never answer."""
+        if self._reading:
+            await asyncio.wait(self._reading, timeout=SETTLE_TIMEOUT_S)
 
     def add_pasted(self, text: str) -> None:
         number = 1 + sum(1 for file in self._files if file.name.startswith(_("Pasted text")))
@@ -83,9 +86,6 @@ class AttachmentTray(QObject):
             self.refused.emit(error)
         else:
             self._add(file)
-        finally:
-            self._reading -= 1
-            self.changed.emit()
 
     def _add(self, file: Attachment) -> None:
         self._files.append(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QInputMethodEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QInputMethodEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from clover_gui.chat.attachments import PASTE_LIMIT
@@ -272,6 +272,11 @@ class Composer(QFrame):
         self.options_button.restyle()
         if self._options_set:
             self.options_button.setIcon(self._theme.icon("tune", self._theme.colors.accent))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """The frame looks like one big field, so all of it leads into the field."""
+        self.edit.setFocus(Qt.FocusReason.MouseFocusReason)
+        super().mousePressEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if local_paths(event.mimeData()):

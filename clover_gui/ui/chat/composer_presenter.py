@@ -6,25 +6,37 @@ Knows the composer and the store's drafts; sending is the answer presenter's mat
 from __future__ import annotations
 
 import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from clover_gui.chat.async_store import AsyncChatStore
-from clover_gui.chat.message import Message
+from clover_gui.chat.message import Attachment, Message
 from clover_gui.engine.engine import Engine
 from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import _
 from clover_gui.ui.chat.answer_presenter import Question
 from clover_gui.ui.chat.attachment_tray import AttachmentTray
 from clover_gui.ui.chat.composer import Composer
-from clover_gui.ui.chat.open_chat import OpenChat
+from clover_gui.ui.chat.open_chat import NEW_CHAT_ID, OpenChat
 from clover_gui.ui.tasks import TaskSet
 
 log = logging.getLogger(__name__)
 
 DRAFT_DELAY_MS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person wrote in a chat and has not sent."""
+
+    chat_id: int
+    text: str
+    files: tuple[Attachment, ...]
 
 
 class ComposerPresenter(QObject):
@@ -41,8 +53,11 @@ class ComposerPresenter(QObject):
         self._tasks = tasks
         self._open = open_chat
         self._tray = AttachmentTray(composer.chips, engine, tasks)
-        self._begun = False
-        """Whether a chat is on the page, so that the field is its draft."""
+        self._owner: int | None = None
+        """The chat whose draft stands in the field, None before the first one is shown."""
+        self._unsaved = False
+        self._holding = False
+        """Whether another chat is on its way, so that nothing is sent from here."""
         self._editing: int | None = None
         """The message that is said differently."""
         self._set_aside = ""
@@ -51,7 +66,7 @@ class ComposerPresenter(QObject):
         self._timer.setSingleShot(True)
         self._timer.setInterval(DRAFT_DELAY_MS)
         self._timer.timeout.connect(lambda: tasks.start(self.save_draft(), "save draft"))
-        composer.text_changed.connect(self._timer.start)
+        composer.text_changed.connect(self._changed)
         composer.files_given.connect(self._tray.add_paths)
         composer.long_text_given.connect(self._tray.add_pasted)
         composer.attach_requested.connect(self._choose_files)
@@ -70,26 +85,62 @@ class ComposerPresenter(QObject):
 
     # ------------------------------------------------------------ drafts
 
-    async def show_draft(self) -> None:
-        """Of the chat that was opened."""
-        self._composer.set_text(await self._store.draft(self._open.id))
-        self._tray.show_files(await self._store.draft_attachments(self._open.id))
-        self._begun = True
-        self._timer.stop()
+    async def draft(self, chat_id: int) -> Draft:
+        """What the store keeps for the field of this chat."""
+        return Draft(chat_id, await self._store.draft(chat_id), await self._store.draft_attachments(chat_id))
 
-    async def save_draft(self) -> None:
-        """What is in the field and was not sent."""
-        if self._begun and not self.is_editing:
-            try:
-                await self._store.save_draft(self._open.id, self._composer.text(), self._tray.files)
-            except ChatStoreError as error:
-                log.warning("draft not saved: %s", error)
+    def show_draft(self, draft: Draft) -> None:
+        """The chat of this draft is on the page now. At once, so that no word gets under another chat."""
+        self._holding = False
+        if self._owner == draft.chat_id:
+            return
+        self.cancel_edit()
+        text, files = draft.text, draft.files
+        if self._owner is None:  # what was written before any chat was there
+            text, files = text + self._composer.text(), (*files, *self._tray.files)
+        elif self._unsaved:  # written while the chat was left
+            self._tasks.start(self.save_draft(), "save draft")
+        self._owner = draft.chat_id
+        self._composer.set_text(text)
+        self._tray.show_files(files)
+        self._timer.stop()
+        self._unsaved = False
+
+    def follow(self) -> None:
+        """The new chat has got its place in the store: the field is that one's."""
+        if self._owner == NEW_CHAT_ID:
+            self._owner = self._open.id
+            if self._composer.text() or self._tray.files:  # written since the message was sent
+                self._changed()
+
+    def save_draft(self) -> Coroutine[Any, Any, None]:
+        """Save what is in the field now and was not sent, whatever is shown when it is saved."""
+        if self._owner is None:
+            return _nothing()
+        self._unsaved = False
+        text = self._set_aside if self.is_editing else self._composer.text()
+        return self._keep(self._owner, Question(text, self._tray.files))
 
     async def leave(self) -> None:
-        """The chat is left: keep its draft."""
+        """The chat is about to be left: keep its draft."""
+        self._holding = True
         self.cancel_edit()
         self._timer.stop()
+        await self._tray.settle()
         await self.save_draft()
+
+    def stay(self) -> None:
+        """The chat was not left after all."""
+        self._holding = False
+
+    @property
+    def is_leaving(self) -> bool:
+        """Whether another chat is on its way; what is sent now would get into the wrong one."""
+        return self._holding
+
+    def _changed(self) -> None:
+        self._unsaved = True
+        self._timer.start()
 
     # ------------------------------------------------------------ sending
 
@@ -103,6 +154,7 @@ class ComposerPresenter(QObject):
         # Until the message is in the store its words stay there as the draft.
         self._timer.stop()
         self._tasks.start(self._keep(self._open.id, question), "save draft")
+        self._unsaved = False
         return question
 
     def give_back(self, question: Question) -> None:
@@ -112,8 +164,9 @@ class ComposerPresenter(QObject):
         if question.replacing is not None:
             self._begin_edit(question.replacing, question.text)
             return
-        self._composer.set_text(question.text)
-        self._tray.show_files(question.files)
+        # What was written meanwhile stays too.
+        self._composer.set_text("\n\n".join(filter(None, (question.text, self._composer.text()))))
+        self._tray.show_files((*question.files, *self._tray.files))
 
     async def _keep(self, chat_id: int, question: Question) -> None:
         try:
@@ -157,7 +210,7 @@ class ComposerPresenter(QObject):
 
     def _files_changed(self) -> None:
         self._composer.set_may_be_empty(bool(self._tray.files))
-        self._timer.start()
+        self._changed()
 
     def _choose_files(self) -> None:
         dialog = QFileDialog(self._composer.window(), _("Attach files"))
@@ -166,3 +219,7 @@ class ComposerPresenter(QObject):
         dialog.setDirectory(str(Path.home()))
         dialog.filesSelected.connect(lambda names: self._tray.add_paths([Path(name) for name in names]))
         dialog.open()
+
+
+async def _nothing() -> None:
+    """There is no draft to save."""

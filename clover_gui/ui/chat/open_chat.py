@@ -90,13 +90,14 @@ class OpenChat:
     async def set_thinking(self, on: bool) -> None:
         self.thinking = on
         if self.chat is not None:
-            self.chat = await self._store.set_thinking(self.chat.id, on)
+            self._renew(await self._store.set_thinking(self.chat.id, on))
 
     async def set_options(self, system_prompt: str, options: ChatOptions) -> None:
         self.system_prompt, self.options = system_prompt, options
         if self.chat is not None:
-            await self._store.set_system_prompt(self.chat.id, system_prompt)
-            self.chat = await self._store.set_options(self.chat.id, options)
+            chat_id = self.chat.id
+            await self._store.set_system_prompt(chat_id, system_prompt)
+            self._renew(await self._store.set_options(chat_id, options))
 
     async def check(
         self,
@@ -112,6 +113,17 @@ class OpenChat:
         message = Message(0, NEW_CHAT_ID, Role.USER, text or "", attachments=tuple(files))
         counted = await self._engine.count(prompt_messages([message], self.system_prompt), thinking=thinking)
         return check_of(counted, [(message,)])
+
+    @property
+    def context_used(self) -> int:
+        """Tokens that the context held after the last answer; 0 if that is not known."""
+        last = self.messages[-1] if self.messages else None
+        return last.stats.context_used if last is not None and last.stats is not None else 0
+
+    def _renew(self, chat: Chat) -> None:
+        """The store's new state of a chat, unless another one was opened meanwhile."""
+        if chat.id == self.id:
+            self.chat = chat
 
     def _take(self, chat: Chat) -> None:
         self.chat = chat

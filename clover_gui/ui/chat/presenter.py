@@ -6,6 +6,7 @@ the page and the chat core; knows nothing of planning, set-up or the window.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -15,7 +16,7 @@ from PySide6.QtGui import QGuiApplication
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.message import Chat, Role
 from clover_gui.chat.options import ChatOptions
-from clover_gui.engine.engine import Engine
+from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import Sampling
 from clover_gui.errors import ChatStoreError, CloverError
 from clover_gui.explain import explain
@@ -23,9 +24,10 @@ from clover_gui.i18n import _
 from clover_gui.ui.chat.answer_presenter import NEW_CHAT, AnswerPresenter, Question
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.composer_presenter import ComposerPresenter
+from clover_gui.ui.chat.engine_recovery import CHOOSE_MODEL
 from clover_gui.ui.chat.list_presenter import ChatListPresenter
 from clover_gui.ui.chat.message_view import MessageView
-from clover_gui.ui.chat.open_chat import OpenChat
+from clover_gui.ui.chat.open_chat import NEW_CHAT_ID, OpenChat
 from clover_gui.ui.chat.options_dialog import OptionsDialog, UsualValues
 from clover_gui.ui.chat.path_history import history_of
 from clover_gui.ui.chat.table_dialog import details_dialog
@@ -53,7 +55,7 @@ class ChatPresenter(QObject):
         self,
         page: ChatPage,
         theme: Theme,
-        engine: Engine,
+        engine: EngineClient,
         store: AsyncChatStore,
         tasks: TaskSet,
         *,
@@ -74,9 +76,14 @@ class ChatPresenter(QObject):
         self._answers = AnswerPresenter(
             page, engine, tasks, self._open, recover=recover, sampling=sampling, precise=precise
         )
+        self._moving = asyncio.Lock()
+        self._wish = 0
+        self._made = 0
+        """The numbers of the newest wish for another chat and of the one that is being fulfilled."""
         self.list = ChatListPresenter(page.conversations, page.notice, store, tasks, self._leave_deleted)
         self._connect_composer()
         self._connect_page()
+        engine.state_changed.append(self._answers.recovery.engine_changed)
 
     def _connect_composer(self) -> None:
         composer, start = self._page.composer, self._start
@@ -91,9 +98,10 @@ class ChatPresenter(QObject):
         page, start = self._page, self._start
         page.conversations.new_requested.connect(lambda: start(self.new_chat(), "new chat"))
         self.list.open_requested.connect(lambda c, m: start(self.open_chat(c, m), "open chat"))
-        self._answers.saved.connect(lambda: start(self.list.show(self._shown_id), "chat list"))
+        self._answers.saved.connect(lambda: start(self._show_in_list(), "chat list"))
         self._answers.finished.connect(self.answer_finished)
         self._answers.not_sent.connect(self._field.give_back)
+        self._answers.chat_begun.connect(self._field.follow)
         self._answers.new_chat_wanted.connect(lambda q: start(self._move_to_new_chat(q), "new chat"))
         page.stop_requested.connect(self.escape)
         page.regenerate_requested.connect(self.regenerate)
@@ -139,12 +147,16 @@ class ChatPresenter(QObject):
 
     def model_changed(self) -> None:
         """Show what the engine holds now: the composer's state, the thinking switch, the context."""
-        loaded = self._engine.loaded
-        self._page.composer.set_state(ready=loaded is not None, answering=self.answering)
+        self._page.composer.set_state(ready=self._answers.ready, answering=self.answering)
         self._show_switches()
-        self._page.gauges.show_context(ContextReading(0, loaded.context if loaded else 0))
+        self._show_context()
         self._page.gauges.reset_speed()
         self._field.model_changed()
+
+    def _show_context(self) -> None:
+        loaded = self._engine.loaded
+        reading = ContextReading(self._open.context_used, loaded.context if loaded else 0)
+        self._page.gauges.show_context(reading)
 
     async def start(self) -> None:
         """Fill the list and open the newest chat."""
@@ -168,30 +180,63 @@ class ChatPresenter(QObject):
 
     # ------------------------------------------------------------ chats
 
-    async def new_chat(self) -> None:
-        """An empty page; the chat itself is made with its first message."""
-        await self._leave_chat()
-        self._open.leave()
-        self._page.messages.clear()
-        self._page.show_welcome(True)
-        await self._field.show_draft()
-        self._show_switches()
-        await self.list.show(None)
-        self._page.composer.setFocus()
+    async def new_chat(self) -> bool:
+        """An empty page; the chat itself is made with its first message. False: see ``_go_to``."""
+        self.list.current_id = None
+        return await self._go_to(self._show_new_chat)
 
     async def open_chat(self, chat_id: int, message_id: int = 0) -> None:
         """Show a chat from the store, from its end or from the message."""
-        await self._leave_chat()
+        self.list.current_id = chat_id  # the next step goes on from here, even before it is shown
+        await self._go_to(lambda: self._show_chat(chat_id, message_id))
+
+    async def _go_to(self, show: Callable[[], Awaitable[None]]) -> bool:
+        """Leave the chat and show another. One move after the other; of those that wait only the newest is
+        made. False: a newer one came."""
+        self._wish += 1
+        wish = self._wish
+        async with self._moving:
+            if wish != self._wish:
+                return False
+            self._made = wish
+            try:
+                await self._answers.stop_and_wait()
+                await self._field.leave()
+                await show()
+            finally:
+                self._field.stay()
+        return True
+
+    async def _show_new_chat(self) -> None:
+        draft = await self._field.draft(NEW_CHAT_ID)
+        self._open.leave()
+        self._page.messages.clear()
+        self._page.show_welcome(True)
+        self._field.show_draft(draft)
+        self._show_switches()
+        self._show_context()
+        await self._show_in_list()
+        self._page.composer.setFocus()
+
+    async def _show_in_list(self) -> None:
+        """Mark the open chat in the list, unless another one is on its way."""
+        if self._wish == self._made:
+            self.list.current_id = self._shown_id
+        await self.list.refresh()
+
+    async def _show_chat(self, chat_id: int, message_id: int) -> None:
         try:
+            draft = await self._field.draft(chat_id)
             await self._open.load(chat_id, message_id)
         except ChatStoreError as error:
             self._show_error(error)
+            await self._show_in_list()
             return
-        self.list.current_id = chat_id
         self._show_path()
-        await self._field.show_draft()
+        self._field.show_draft(draft)
         self._show_switches()
-        await self.list.show(chat_id)
+        self._show_context()
+        await self._show_in_list()
         place = next((i for i, m in enumerate(self._open.messages) if m.id == message_id), None)
         if place is not None:
             self._page.messages.scroll_to(place)
@@ -200,10 +245,6 @@ class ChatPresenter(QObject):
         messages = self._open.messages
         self._page.messages.set_history(history_of(messages, self._open.versions))
         self._page.show_welcome(not messages)
-
-    async def _leave_chat(self) -> None:
-        await self._answers.stop_and_wait()
-        await self._field.leave()
 
     async def _leave_deleted(self, chat_id: int) -> None:
         if self._shown_id == chat_id:
@@ -217,7 +258,7 @@ class ChatPresenter(QObject):
         reason = ""
         if loaded is not None and not loaded.can_switch_thinking:
             reason = (
-                _("This file has no chat template, so thinking cannot be switched.")
+                _("Without the file's own chat template thinking cannot be switched.")
                 if loaded.template == "plain"
                 else _("This model does not think before it answers: its template has no such switch.")
             )
@@ -254,18 +295,20 @@ class ChatPresenter(QObject):
 
     def send(self, text: str) -> None:
         """Send the person's message (from the composer), or the other version of one."""
-        if self.answering:
-            return
-        self._answers.ask(self._field.take(text))
+        question = self._field.take(text)
+        if self.answering or self._field.is_leaving:
+            self._field.give_back(question)
+        else:
+            self._answers.ask(question)
 
     def regenerate(self) -> None:
         """Answer the last message again."""
-        if self._open.messages and not self.answering:
+        if self._open.messages and not self.answering and not self._field.is_leaving:
             self._answers.ask(Question(None))
 
     def go_on(self) -> None:
         """Let the model continue an answer that was cut."""
-        if not self.answering and self._engine.loaded is not None:
+        if not self.answering and not self._field.is_leaving and self._answers.ready:
             self._answers.ask(Question(_("Go on exactly where you stopped, without repeating anything.")))
 
     def stop(self) -> None:
@@ -286,9 +329,12 @@ class ChatPresenter(QObject):
             QGuiApplication.clipboard().setText(answers[-1].text)
 
     async def _move_to_new_chat(self, question: Question) -> None:
-        await self._store.save_draft(self._open.id, "", ())
-        await self.new_chat()
-        self._answers.ask(Question(question.text or "", question.files))
+        former = self._open.id
+        if await self.new_chat():
+            await self._store.save_draft(former, "", ())
+            self._answers.ask(Question(question.text or "", question.files))
+        else:
+            await self._store.save_draft(former, question.text or "", question.files)
 
     # ------------------------------------------------------------ another version of a message
 
@@ -315,10 +361,13 @@ class ChatPresenter(QObject):
         other = family.index(message.id) + by
         if 0 <= other < len(family):
             self._field.cancel_edit()
-            await self._store.show_message(family[other])
-            await self._open.load(message.chat_id)
-            self._show_path()
-            self._page.messages.scroll_to(place)
+            async with self._moving:
+                if self._shown_id != message.chat_id:
+                    return
+                await self._store.show_message(family[other])
+                await self._open.load(message.chat_id)
+                self._show_path()
+                self._page.messages.scroll_to(place)
 
     # ------------------------------------------------------------ small things
 
@@ -330,6 +379,8 @@ class ChatPresenter(QObject):
         if key == NEW_CHAT:
             self._page.notice.dismiss()
             self._start(self.new_chat(), "new chat")
+        elif key == CHOOSE_MODEL:
+            self._page.model_requested.emit()
 
     def _message_action(self, key: str) -> None:
         if key == REGENERATE:
@@ -337,7 +388,7 @@ class ChatPresenter(QObject):
         elif key == CONTINUE:
             self.go_on()
 
-    def _start(self, work: Awaitable[None], name: str) -> None:
+    def _start(self, work: Awaitable[object], name: str) -> None:
         async def run() -> None:
             try:
                 await work
