@@ -31,6 +31,9 @@ class MainWindow(QMainWindow):
         self._theme = theme
         self._may_close = False
         self._painted = False
+        # Before the pages are told of a new look: a new sheet gives widgets their old palettes back.
+        theme.changed.connect(self._restyle)
+        self._restyle()
         self.setup_page = SetupPage(theme)
         self.chat_page = ChatPage(theme)
         self.pages = QStackedWidget()
@@ -49,8 +52,6 @@ class MainWindow(QMainWindow):
         ):
             QShortcut(QKeySequence(keys), self, action)
         self.chat_page.help_requested.connect(self.show_help)
-        theme.changed.connect(self._restyle)
-        self._restyle()
         self.show_model_title("")
 
     def show_model_title(self, name: str) -> None:

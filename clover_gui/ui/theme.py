@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontMetricsF, QIcon, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
@@ -125,9 +125,6 @@ class Theme(QObject):
         self._app.setPalette(palette(colors))
         self._app.setStyleSheet(style_sheet(colors, self.em))
         self.changed.emit()
-        # The new sheet is polished into the widgets with the next events, which gives some of them their old
-        # palette back: those who draw with it are told once more after that.
-        QTimer.singleShot(0, self, self.changed.emit)
 
 
 def palette(colors: Colors) -> QPalette:

@@ -21,6 +21,7 @@ from clover_gui.chat.message import MessageState
 from clover_gui.paths import DataFolder
 from clover_gui.ui.application import Application
 from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.widgets.prose_view import ProseView
 from clover_gui.ui.workspace import Workspace
 from tests.kit import scripts
 
@@ -343,6 +344,8 @@ def test_a_data_folder_that_cannot_be_written(drive, tmp_path: Path, scripted_gg
 def test_language_and_look_change_without_a_restart(drive, data: DataFolder, scripted_gguf: Path) -> None:
     async def script(window: MainWindow, workspace: Workspace) -> None:
         await ready(window, workspace)
+        await ask(window, workspace, "Hello?")
+        await answered(workspace)
         window.chat_page.settings_requested.emit()
         dialog = next(w for w in QApplication.topLevelWidgets() if w.objectName() == "settingsDialog")
         dialog.language.setCurrentIndex(dialog.language.findData("de"))
@@ -350,6 +353,9 @@ def test_language_and_look_change_without_a_restart(drive, data: DataFolder, scr
         dialog.save_button.click()
         assert window.chat_page.composer.send_button.text() == "Senden"
         assert window.palette().window().color().lightness() < 80
+        texts = last_view(window).findChildren(ProseView)
+        assert texts
+        assert all(text.palette().text().color().lightness() > 170 for text in texts)
 
     drive(script, scripted_gguf)
     i18n.set_language("en")
