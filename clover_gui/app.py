@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from clover_gui import __version__, system_libraries
+from clover_gui.cli.argument_parser import ArgumentParser, Formatter
 from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.exit_codes import ExitCode
 from clover_gui.i18n import _
@@ -34,34 +35,47 @@ class WindowArguments:
 
 def parse_arguments(arguments: list[str]) -> WindowArguments:
     """Read the window's own arguments. Exits with code 2 and a usage line on anything unknown."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="clover-gui",
         description=_("Chat with a local model. Without a command the window opens."),
         epilog=_(
             "Commands for the terminal, which need no window: {commands}. "
             "clover-gui COMMAND --help says more of each."
         ).format(commands=", ".join(TERMINAL_COMMANDS)),
+        formatter_class=Formatter,
+        add_help=False,
     )
-    parser.add_argument("--version", action="version", version=f"clover-gui {__version__}")
-    parser.add_argument("--data-dir", metavar="DIR", help=_("keep chats, settings and models in this folder"))
-    parser.add_argument("--model", default="", metavar="FILE", help=_("a GGUF file, or a name such as demo"))
-    parser.add_argument(
+    group = parser.add_argument_group(_("Options"))
+    group.add_argument("-h", "--help", action="help", help=_("show this text"))
+    group.add_argument(
+        "--version", action="version", version=f"clover-gui {__version__}", help=_("say the version")
+    )
+    group.add_argument(
+        "--data-dir", metavar=_("FOLDER"), help=_("keep chats, settings and models in this folder")
+    )
+    group.add_argument("file", nargs="?", default="", metavar=_("FILE"), help=_("a GGUF file to open"))
+    group.add_argument(
+        "--model", default="", metavar=_("FILE"), help=_("a GGUF file, or a name such as demo")
+    )
+    group.add_argument(
         "--smoke-test",
         action="store_true",
         help=_("open the window, load, ask, wait for the answer, and end"),
     )
-    parser.add_argument(
+    group.add_argument(
         "--prompt",
         default="What is the capital of Australia?",
-        metavar="TEXT",
+        metavar=_("TEXT"),
         help=_("what --smoke-test asks"),
     )
-    parser.add_argument(
-        "--screenshot", type=Path, metavar="FILE", help=_("where --smoke-test saves its picture")
+    group.add_argument(
+        "--screenshot", type=Path, metavar=_("FILE"), help=_("where --smoke-test saves its picture")
     )
-    parser.add_argument("--timeout", type=float, default=1800.0, metavar="SECONDS", help=argparse.SUPPRESS)
+    group.add_argument("--timeout", type=float, default=1800.0, metavar="SECONDS", help=argparse.SUPPRESS)
     found = parser.parse_args(arguments)
-    model = found.model or ("demo" if found.smoke_test else "")
+    if found.file and found.model:
+        parser.error(_("name the model once: as FILE or with --model"))
+    model = found.model or found.file or ("demo" if found.smoke_test else "")
     return WindowArguments(model, found.smoke_test, found.prompt, found.screenshot, found.timeout)
 
 
@@ -123,8 +137,30 @@ def main(arguments: list[str], data: DataFolder) -> int:
         return run_window(chosen.model, data)
     from clover_gui.ui.smoke_test import SmokeTest, run_smoke_test
 
+    model = _model_of_smoke_test(chosen.model, data)
+    if isinstance(model, ExitCode):
+        return model
     test = SmokeTest(chosen.prompt, chosen.screenshot, chosen.timeout_s)
     with tempfile.TemporaryDirectory(prefix="clover-smoke-") as folder:
         # Not among the person's own chats, unless a folder was named.
         place = data if data != data_folder() else DataFolder(Path(folder))
-        return run_window(chosen.model, place, partial(run_smoke_test, test))
+        return run_window(str(model), place, partial(run_smoke_test, test))
+
+
+def _model_of_smoke_test(name: str, data: DataFolder) -> Path | ExitCode:
+    """The file, looked for where the person's models are; the exit code when there is none.
+
+    An installed program brings no model, and nobody would press the button that downloads one.
+    """
+    from clover_gui import settings
+    from clover_gui.catalog.index import resolve_model
+    from clover_gui.errors import ModelFileMissing
+    from clover_gui.explain import explain
+
+    folder = settings.models_folder(settings.load(data.settings).settings, data)
+    try:
+        return resolve_model(name, folder)
+    except ModelFileMissing as error:
+        words = explain(error)
+        print(words.sentence, words.next_step, file=sys.stderr)
+        return ExitCode.MODEL_FILE

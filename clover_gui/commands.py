@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-TERMINAL_COMMANDS = ("doctor", "plan", "chat", "fetch", "patch")
+TERMINAL_COMMANDS = ("doctor", "plan", "chat", "fetch", "patch", "engine")

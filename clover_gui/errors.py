@@ -23,6 +23,11 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── ContextFull             the chat does not fit into the context
     │   ├── TemplateFailed          the file's chat template raised an error
     │   └── GenerationFailed        llama_decode or sampling reported an error
+    ├── FlavourError                a build of the engine for one kind of graphics card
+    │   ├── FlavourRefused          it is not taken: damaged, for another machine, does not start here
+    │   ├── FlavourNotPublished     no ready build for this system is to be had at the address
+    │   ├── FlavourBusy             another window or terminal changes the engines just now
+    │   └── FlavourStopped          stopped by the person; nothing was changed
     ├── DownloadError               a model could not be brought here
     │   ├── HubUnreachable          no connection: offline, name unknown, silent
     │   ├── HubCertificateRefused   the server's certificate is not trusted
@@ -53,6 +58,13 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── RepairCancelled         stopped by the person; the file is as before
     │   ├── RepairUndoMissing       there is nothing to undo
     │   └── RepairDamaged           neither the original nor the repaired file: fetch it again
+    ├── StorageError                models could not be moved
+    │   ├── MoveTargetUnusable      the chosen folder is none that can be used
+    │   ├── MoveNoSpace
+    │   ├── MoveNameTaken           another file has this name in the chosen folder
+    │   ├── MoveSourceInUse         a download or a repair of this file is going on
+    │   ├── MoveFailed              the disk or the rights stopped it; the old files are as before
+    │   └── MoveCancelled           stopped by the person
     ├── ChatStoreError              chats cannot be read or written
     ├── ChatFileError               a chat could not be written to, or read from, a file of its own
     └── AttachmentRefused           a file cannot go with a message
@@ -214,6 +226,48 @@ class TemplateFailed(EngineError):
 
 class GenerationFailed(EngineError):
     """The engine could not go on with this answer."""
+
+
+class FlavourError(CloverError):
+    """A build of the engine could not be installed, chosen or removed."""
+
+
+class FlavourRefused(FlavourError):
+    """A build of the engine is not taken; nothing of it is kept.
+
+    ``kind``: "not-a-wheel", "damaged", "unsafe-names", "no-libraries", "other-version", "other-system",
+    "other-processor" (its architecture), "system-too-old"; or how its trial ended: "missing-library",
+    "missing-driver", "illegal-instruction", "does-not-start", "does-not-compute", "no-device".
+    ``what`` is the file, library or version that it is about, ``needed`` what was expected in its place.
+    """
+
+    def __init__(
+        self, kind: str, what: str = "", needed: str = "", log_lines: tuple[str, ...] = (), detail: str = ""
+    ) -> None:
+        super().__init__(" ".join(filter(None, (kind, what, needed, detail))))
+        self.kind = kind
+        self.what = what
+        self.needed = needed
+        self.log_lines = log_lines
+        self.detail = detail
+
+
+class FlavourNotPublished(FlavourError):
+    """``host`` has no build ``name`` of the engine's ``version`` for this system; "" host: switched off."""
+
+    def __init__(self, host: str, name: str, version: str) -> None:
+        super().__init__(f"{host}: no {name} {version} for this system")
+        self.host = host
+        self.name = name
+        self.version = version
+
+
+class FlavourBusy(FlavourError):
+    """Another process installs or removes an engine just now, or the engine is in use."""
+
+
+class FlavourStopped(FlavourError):
+    """The person stopped the installation."""
 
 
 class DownloadError(CloverError):
@@ -458,6 +512,44 @@ class RepairUndoMissing(RepairError):
 
 class RepairDamaged(RepairError):
     """File and record do not fit together: neither form can be made from them."""
+
+
+class StorageError(CloverError):
+    """The models could not be moved; they are where they were. ``path`` is the file or folder."""
+
+    def __init__(self, path: Path, detail: str = "") -> None:
+        super().__init__(f"{path}: {detail}" if detail else str(path))
+        self.path = path
+        self.detail = detail
+
+
+class MoveTargetUnusable(StorageError):
+    """The chosen folder cannot be used. ``detail``: "same" (the models lie there) or the system's reason."""
+
+
+class MoveNoSpace(StorageError):
+    """Too little room on the chosen disk. Sizes in bytes."""
+
+    def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
+        super().__init__(folder, f"needs {needed_bytes} bytes, {free_bytes} free")
+        self.needed_bytes = needed_bytes
+        self.free_bytes = free_bytes
+
+
+class MoveNameTaken(StorageError):
+    """Another file has this name in the chosen folder; it is not touched."""
+
+
+class MoveSourceInUse(StorageError):
+    """A download or a repair of this file is going on, perhaps in another process."""
+
+
+class MoveFailed(StorageError):
+    """Reading or writing failed; ``detail`` is the system's reason."""
+
+
+class MoveCancelled(CloverError):
+    """Stopped by the person; the models are where they were."""
 
 
 class ChatStoreError(CloverError):

@@ -90,6 +90,8 @@ def file_size(size_bytes: float) -> str:
 
 def duration(seconds: float) -> str:
     """A short span of time: "0.4 s", "12 s", "3 min 20 s"."""
+    if seconds < 0.05:
+        return _("less than 0.1 s")
     if seconds < 10:
         return _("{seconds} s").format(seconds=number(seconds, 1))
     if seconds < 60:

@@ -15,6 +15,9 @@ from clover_gui.errors import DataFolderError
 
 APP_NAME = "clover-gui"
 
+PORTABLE_NAME = "clover-data"
+"""A folder of this name beside the program becomes the data folder."""
+
 
 def default_data_folder() -> Path:
     """The usual folder for program data of this person on this system."""
@@ -38,8 +41,24 @@ class DataFolder:
         return self.root / "settings.json"
 
     @property
+    def presets(self) -> Path:
+        return self.root / "presets.json"
+
+    @property
     def models(self) -> Path:
         return self.root / "models"
+
+    @property
+    def engines(self) -> Path:
+        return self.root / "engines"
+
+    @property
+    def access_token(self) -> Path:
+        return self.root / "access-token.json"
+
+    @property
+    def new_version(self) -> Path:
+        return self.root / "new-version.json"
 
     @property
     def logs(self) -> Path:
@@ -65,10 +84,32 @@ class DataFolder:
 
 
 def data_folder(override: str | os.PathLike[str] | None = None) -> DataFolder:
-    """The data folder: ``override`` (from --data-dir), else CLOVER_DATA_DIR, else the usual place."""
+    """The data folder: ``override`` (from --data-dir), else CLOVER_DATA_DIR, else the portable one where
+    there is one, else the usual place."""
     chosen = override or os.environ.get("CLOVER_DATA_DIR")
-    root = Path(chosen).expanduser() if chosen else default_data_folder()
+    root = Path(chosen).expanduser() if chosen else portable_folder() or default_data_folder()
     return DataFolder(root.absolute())
+
+
+def program_folder() -> Path | None:
+    """Where the program lies for the person who sees its icon: the folder of the executable, of the app
+    bundle, of the AppImage, or the source checkout. None where it is installed among Python's packages."""
+    if not getattr(sys, "frozen", False):
+        return checkout_root()
+    if image := os.environ.get("APPIMAGE"):
+        return Path(image).absolute().parent
+    folder = Path(sys.executable).resolve().parent
+    inside_bundle = sys.platform == "darwin" and folder.parts[-2:] == ("Contents", "MacOS")
+    return folder.parents[2] if inside_bundle else folder
+
+
+def portable_folder() -> Path | None:
+    """The folder ``clover-data`` beside the program, if somebody made one."""
+    program = program_folder()
+    if program is None:
+        return None
+    folder = program / PORTABLE_NAME
+    return folder if folder.is_dir() else None
 
 
 def cache_folder() -> Path:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clover_gui.paths import DataFolder
+
 VERSION = 1
 
 _CHOICES: dict[str, tuple[Any, ...]] = {
@@ -21,6 +23,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "theme": ("system", "light", "dark"),
     "kv_type": ("", "f16", "q8_0", "q4_0"),
 }
+_SWITCHES = ("thinking", "look_for_new_versions", "memory_panel")
 _RANGES: dict[str, tuple[int, int]] = {"context": (0, 1 << 22), "reserve_mb": (-1, 1 << 16)}
 
 
@@ -29,7 +32,9 @@ class Settings:
     """All settings. Empty string or 0 means: choose for me (or: the usual place or address).
 
     ``context`` in tokens; ``reserve_mb`` is the graphics memory that stays free, in MiB (-1: choose for me);
-    ``window`` is x, y, width, height of the last window.
+    ``window`` is x, y, width, height of the last window. ``engine_flavour`` is the folder name of an
+    engine that was installed beside the program's own one (see ``flavours``). ``graphics`` is the graphics
+    card chosen by hand (``planning.plan.Wishes.graphics``); ``memory_panel``: it stands beside the chat.
     """
 
     language: str = ""
@@ -42,6 +47,10 @@ class Settings:
     kv_type: str = ""
     reserve_mb: int = -1
     thinking: bool = True
+    look_for_new_versions: bool = False
+    memory_panel: bool = False
+    graphics: str = ""
+    engine_flavour: str = ""
     window: tuple[int, int, int, int] | None = None
 
 
@@ -53,8 +62,22 @@ class LoadedSettings:
     problems: tuple[str, ...] = ()
 
 
-def load(path: Path) -> LoadedSettings:
-    """Read the file; a missing one gives the defaults. Never raises."""
+def models_folder(settings: Settings, data: DataFolder) -> Path:
+    """Where models lie: the chosen folder, else the usual one."""
+    chosen = Path(settings.models_folder).expanduser() if settings.models_folder else data.models
+    return chosen if chosen.is_absolute() else data.models
+
+
+def chosen_models_folder(data: DataFolder) -> Path:
+    """The same for a front end that has read no settings; the file is only looked at."""
+    return models_folder(load(data.settings, keep_broken=True).settings, data)
+
+
+def load(path: Path, *, keep_broken: bool = False) -> LoadedSettings:
+    """Read the file; a missing one gives the defaults. Never raises.
+
+    ``keep_broken``: a file that cannot be read stays where it is.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(data, dict):
@@ -62,7 +85,8 @@ def load(path: Path) -> LoadedSettings:
     except FileNotFoundError:
         return LoadedSettings(Settings())
     except (OSError, ValueError):
-        _set_aside(path)
+        if not keep_broken:
+            _set_aside(path)
         return LoadedSettings(Settings(), ("file",))
     values: dict[str, Any] = {}
     problems: list[str] = []
@@ -103,7 +127,7 @@ def _checked(name: str, value: object) -> object:
     if name in _RANGES:
         low, high = _RANGES[name]
         return value if type(value) is int and low <= value <= high else None
-    if name == "thinking":
+    if name in _SWITCHES:
         return value if isinstance(value, bool) else None
     if name == "window":
         if not isinstance(value, list) or len(value) != 4 or any(type(v) is not int for v in value):

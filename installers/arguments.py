@@ -22,7 +22,7 @@ and the listed system packages is touched.
   --setup-only   set everything up, the engine too, and stop
   test           set up what the tests need as well; lint, check types and run all tests
   test ARGS      run only pytest, with these arguments
-  doctor, plan, chat, fetch, patch
+  doctor, plan, chat, fetch, patch, engine
                  the terminal front end, which needs no screen
   --smoke-test   open the window, load, ask, save a picture; on a virtual screen where there is none
   --help         this text, and that of the program once it is set up

@@ -89,6 +89,18 @@ EXAMPLES: dict[type[BaseException], BaseException] = {
     errors.ContextFull: errors.ContextFull(16387, 4096),
     errors.TemplateFailed: errors.TemplateFailed("No user query found in messages."),
     errors.GenerationFailed: errors.GenerationFailed("llama_decode: -3"),
+    errors.FlavourError: errors.FlavourError("failed"),
+    errors.FlavourRefused: errors.FlavourRefused("missing-library", "libcudart.so.12"),
+    errors.FlavourNotPublished: errors.FlavourNotPublished("example.org", "cu124", "0.3.36"),
+    errors.FlavourBusy: errors.FlavourBusy("busy"),
+    errors.FlavourStopped: errors.FlavourStopped("stopped"),
+    errors.StorageError: errors.StorageError(PATH, "odd"),
+    errors.MoveTargetUnusable: errors.MoveTargetUnusable(Path("/disk"), "Permission denied"),
+    errors.MoveNoSpace: errors.MoveNoSpace(Path("/disk"), 20 * GB, GB),
+    errors.MoveNameTaken: errors.MoveNameTaken(PATH),
+    errors.MoveSourceInUse: errors.MoveSourceInUse(PATH),
+    errors.MoveFailed: errors.MoveFailed(PATH, "Input/output error"),
+    errors.MoveCancelled: errors.MoveCancelled("stopped"),
     errors.ChatStoreError: errors.ChatStoreError(Path("/data/chats.sqlite3"), "disk I/O error"),
     errors.ChatFileError: errors.ChatFileError(Path("/home/chat.json"), "not-ours"),
     errors.AttachmentRefused: errors.AttachmentRefused("film.mp4", "binary"),
@@ -131,7 +143,7 @@ def test_the_engines_last_lines_are_never_lost(cls: type[BaseException]) -> None
         (errors.ModelFileTruncated(PATH, "header", 100, None), "The file ends after 100 B"),
         (EXAMPLES[errors.ContextFull], "16,387 tokens, and the model was loaded with room for 4,096"),
         (EXAMPLES[errors.DoesNotFitError], "It needs 21.0 GB of RAM, and 7.0 GB are available."),
-        (errors.DoesNotFitError(9 * GB, GB, "gpu"), "9.0 GB on the GPU"),
+        (errors.DoesNotFitError(9 * GB, GB, "gpu"), "9.0 GB of graphics memory"),
         (EXAMPLES[errors.NotAModelFile], "is a web page"),
         (EXAMPLES[errors.NotEnoughSpace], "21.5 GB are needed in /data, and 5.4 GB are free"),
         (EXAMPLES[errors.DownloadStopped], "3.2 GB are here and are kept"),
@@ -216,7 +228,7 @@ def test_engine_sentences() -> None:
     assert describe_engine(only_cpu) == ("llama-cpp-python 0.3.36, built for the processor only",)
     assert "finds none" in describe_engine(EngineInfo(1, "0.3.36", True, (cpu,), {}))[0]
     assert describe_engine(EngineInfo(1, "0.3.36", True, (cpu, card), {}))[1] == (
-        "uses NVIDIA X (CUDA), 11.0 GB of 12.0 GB free"
+        "can use NVIDIA X (CUDA), 11.0 GB of 12.0 GB free"
     )
     assert "missing" in describe_engine(errors.EngineMissing("x"))[0]
 

@@ -20,6 +20,8 @@ def test_what_is_saved_comes_back(tmp_path: Path) -> None:
         model_path="/m/ü.gguf",
         context=8192,
         thinking=False,
+        memory_panel=True,
+        graphics="0000:01:00.0 NVIDIA GeForce RTX 4090",
         window=(1, 2, 800, 600),
     )
     settings.save(path, wanted)
@@ -49,6 +51,8 @@ def test_a_broken_file_is_set_aside_and_said(tmp_path: Path, content: bytes) -> 
         ("context", "8192"),
         ("context", True),
         ("thinking", "yes"),
+        ("memory_panel", 1),
+        ("graphics", ["all"]),
         ("window", [1, 2, 0, 4]),
         ("window", "wide"),
         ("kv_type", "q1"),

@@ -108,7 +108,7 @@ def resolve_model(text: str, models_folder: Path, places: tuple[ModelPlace, ...]
     if entry is not None:
         found = find_installed(entry, models_folder, places)
         if found is None:
-            raise ModelFileMissing(models_folder / (entry.package_file or entry.id), "not-installed")
+            raise ModelFileMissing(models_folder / entry.id, "not-installed")
         return found.path
     path = Path(text).expanduser()
     if path.exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from clover_gui.chat.continuing import joined_stats
 from clover_gui.chat.events import (
     AnswerText,
     ChatEvent,
@@ -13,7 +14,7 @@ from clover_gui.chat.events import (
     ThinkingEnded,
     ThinkingText,
 )
-from clover_gui.chat.message import AnswerStats, MessageState
+from clover_gui.chat.message import AnswerStats, Message, MessageState
 from clover_gui.chat.rate import RateMeter
 from clover_gui.engine.engine import GenerationEvent
 from clover_gui.engine.protocol import (
@@ -52,8 +53,11 @@ class AnswerRecord:
         model: str = "",
         model_file: str = "",
         settings: str = "",
+        begun: Message | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``begun``: the answer that is gone on with; text and cost are those of both parts."""
+        self._before = (begun.stats or AnswerStats()) if begun is not None else None
         self._model = model
         self._model_file = model_file
         self._settings = settings
@@ -61,8 +65,8 @@ class AnswerRecord:
         self._splitter = ThinkingSplitter(in_thinking=False)
         self._meter = RateMeter(clock=clock)
         self._next_sample = 0.0
-        self._answer: list[str] = []
-        self._thoughts: list[str] = []
+        self._answer: list[str] = [begun.text] if begun is not None else []
+        self._thoughts: list[str] = [begun.thinking] if begun is not None else []
         self._reading: Reading | None = None
         self._last_text = Text(id=0, text="", tokens=0, seconds=0.0)
         self._thinking_seconds = 0.0
@@ -121,7 +125,7 @@ class AnswerRecord:
                 text.seconds,
                 text.context_used,
             )
-        return AnswerStats(
+        part = AnswerStats(
             *counts[:5],
             thinking_seconds=self._thinking_seconds,
             thinking_tokens=self._thinking_tokens,
@@ -133,6 +137,7 @@ class AnswerRecord:
             model_file=self._model_file,
             settings=self._settings,
         )
+        return joined_stats(self._before, part)
 
     def take(self, event: GenerationEvent) -> list[ChatEvent]:
         """What this engine event means for the chat."""
@@ -141,6 +146,7 @@ class AnswerRecord:
         if isinstance(event, Reading):
             if self._reading is None:
                 self._splitter = ThinkingSplitter(event.in_thinking)
+                self._splitter.feed(event.begun)
             self._reading = event
             return [ReadingPrompt(event.done, event.total, event.reused, event.seconds)]
         events = self.close()
@@ -171,7 +177,8 @@ class AnswerRecord:
         if thought and not self._splitter.in_thinking and self.thinking.strip():
             # The end of the block belongs before the first text of the answer.
             at = next((i for i, e in enumerate(events) if isinstance(e, AnswerText)), len(events))
-            ended = ThinkingEnded(self._thinking_seconds, self._thinking_tokens, event.thinking_closed)
+            whole = self.stats
+            ended = ThinkingEnded(whole.thinking_seconds, whole.thinking_tokens, event.thinking_closed)
             events.insert(at, ended)
         if self._clock() >= self._next_sample:
             events.append(self._sample(event.tokens, event.seconds, event.context_used))
@@ -197,6 +204,6 @@ class AnswerRecord:
             context_used,
             self._meter.now,
             average,
-            self._thinking_tokens,
+            self._thinking_tokens + (self._before.thinking_tokens if self._before else 0),
             self._reading.thinking_budget if self._reading else 0,
         )

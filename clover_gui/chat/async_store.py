@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,8 +14,12 @@ from clover_gui.chat.message import AnswerStats, Attachment, Chat, Message, Mess
 from clover_gui.chat.opening import OpenedStore, open_store
 from clover_gui.chat.options import ChatOptions
 from clover_gui.chat.record import ChatRecord
-from clover_gui.chat.search_index import SearchHit
+from clover_gui.chat.search import SearchHit
 from clover_gui.chat.store import ChatStore
+from clover_gui.errors import ChatStoreError
+
+SAVE_AGAIN_S = 4.0
+"""Between two tries to write what could not be written."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,8 +30,16 @@ class AsyncChatStore:
 
     def __init__(self, opened: OpenedStore, thread: ThreadPoolExecutor) -> None:
         self.opened = opened
+        self.save_failed: Callable[[ChatStoreError], None] = _ignore
+        """Told when something could not be written, and not again before everything is written."""
+        self.saved_again: Callable[[], None] = _nothing
+        self.put_back: Callable[[Path], None] = _ignore
+        """Told with its path when the file was removed by somebody and was written anew."""
         self._store = opened.store
         self._thread = thread
+        self._times_put_back = 0
+        self._unsaved: dict[tuple[str, int], Callable[[ChatStore], object]] = {}
+        self._again: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, path: Path) -> AsyncChatStore:
@@ -41,7 +54,11 @@ class AsyncChatStore:
         return cls(OpenedStore(ChatStore()), _one_thread())
 
     async def close(self) -> None:
-        """Finish what was asked so far and end the thread."""
+        """Finish what was asked so far, try once more what failed, and end the thread."""
+        if self._again is not None:
+            self._again.cancel()
+            await asyncio.gather(self._again, return_exceptions=True)
+        await self._save_unsaved()
         await self._run(ChatStore.close)
         self._thread.shutdown(wait=False)
 
@@ -112,13 +129,18 @@ class AsyncChatStore:
     async def begin_answer(self, chat_id: int, parent_id: int) -> Message:
         return await self._run(ChatStore.begin_answer, chat_id, parent_id)
 
+    async def resume_answer(self, message_id: int) -> Message:
+        return await self._run(ChatStore.resume_answer, message_id)
+
     async def update_answer(self, message_id: int, text: str, thinking: str) -> None:
-        await self._run(ChatStore.update_answer, message_id, text, thinking)
+        await self._save(("answer", message_id), ChatStore.update_answer, message_id, text, thinking)
 
     async def finish_answer(
         self, message_id: int, text: str, thinking: str, state: MessageState, stats: AnswerStats | None
     ) -> Message:
-        return await self._run(ChatStore.finish_answer, message_id, text, thinking, state, stats)
+        return await self._save(
+            ("answer", message_id), ChatStore.finish_answer, message_id, text, thinking, state, stats
+        )
 
     async def draft(self, chat_id: int) -> str:
         return await self._run(ChatStore.draft, chat_id)
@@ -129,13 +151,59 @@ class AsyncChatStore:
     async def save_draft(
         self, chat_id: int, text: str, attachments: Sequence[Attachment] | None = None
     ) -> None:
-        await self._run(ChatStore.save_draft, chat_id, text, attachments)
+        await self._save(("draft", chat_id), ChatStore.save_draft, chat_id, text, attachments)
+
+    async def _save(
+        self,
+        key: tuple[str, int],
+        operation: Callable[Concatenate[ChatStore, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As ``_run``; what fails is kept (the newest of its key) and tried again until it is written."""
+        try:
+            result = await self._run(operation, *args, **kwargs)
+        except ChatStoreError as error:
+            first = not self._unsaved
+            self._unsaved[key] = lambda store: operation(store, *args, **kwargs)
+            if self._again is None or self._again.done():
+                self._again = asyncio.get_running_loop().create_task(self._save_later(), name="save again")
+            if first:
+                self.save_failed(error)
+            raise
+        self._unsaved.pop(key, None)
+        return result
+
+    async def _save_later(self) -> None:
+        while self._unsaved:
+            await asyncio.sleep(SAVE_AGAIN_S)
+            await self._save_unsaved()
+        self.saved_again()
+
+    async def _save_unsaved(self) -> None:
+        for key, call in list(self._unsaved.items()):
+            with contextlib.suppress(ChatStoreError):
+                await self._run(call)
+                if self._unsaved.get(key) is call:
+                    del self._unsaved[key]
 
     async def _run(
         self, operation: Callable[Concatenate[ChatStore, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: operation(self._store, *args, **kwargs))
+        result = await loop.run_in_executor(self._thread, lambda: operation(self._store, *args, **kwargs))
+        if self._store.times_put_back != self._times_put_back:
+            self._times_put_back = self._store.times_put_back
+            self.put_back(self._store.path)
+        return result
+
+
+def _ignore(_what: object) -> None:
+    """Nobody listens."""
+
+
+def _nothing() -> None:
+    """Nobody listens."""
 
 
 def _one_thread() -> ThreadPoolExecutor:

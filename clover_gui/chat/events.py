@@ -32,6 +32,14 @@ class AnswerBegun:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerResumed:
+    """The engine goes on with an answer that was cut. ``message`` is that answer, RUNNING again; what follows
+    in further events belongs behind it."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingPrompt:
     """``done`` of ``total`` new tokens are read, in ``seconds``; ``reused`` were known from before."""
 
@@ -109,6 +117,7 @@ ChatEvent = (
     UserSaved
     | ContextDropped
     | AnswerBegun
+    | AnswerResumed
     | ReadingPrompt
     | ThinkingText
     | ThinkingEnded

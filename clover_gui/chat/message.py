@@ -20,6 +20,7 @@ class MessageState(StrEnum):
     RUNNING = "running"
     COMPLETE = "complete"
     STOPPED = "stopped"  # by the person
+    CLOSED = "closed"  # the program was closed in mid-answer
     CUT_LENGTH = "cut-length"  # max_tokens
     CUT_CONTEXT = "cut-context"  # the context was full
     LOOPED = "looped"  # it repeated itself and was stopped
@@ -35,6 +36,7 @@ class AnswerStats:
     ``model`` is the engine's description of it, ``model_file`` the name of its file, ``settings`` the values
     that were in force. ``thinking_closed`` (CLOSED_* of the engine's protocol) says why the thoughts were
     ended from outside, ``cause`` (CAUSE_*) what probably is behind an answer that was LOOPED or BROKEN.
+    ``parts``: an answer that was cut and gone on with was written in so many; tokens and times are sums.
     """
 
     tokens_read: int = 0
@@ -51,6 +53,7 @@ class AnswerStats:
     cause: str = ""
     model_file: str = ""
     settings: str = ""
+    parts: int = 1
 
     @property
     def read_tokens_per_second(self) -> float | None:

@@ -12,10 +12,11 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from clover_gui.chat.salvage import Salvaged, salvage
 from clover_gui.chat.schema import DamagedDatabase, DatabaseTooNew
 from clover_gui.chat.store import ChatStore
 from clover_gui.errors import ChatStoreError
@@ -29,7 +30,7 @@ class StoreCondition(StrEnum):
     """How the opening went. Everything but FINE and SET_ASIDE means: new chats are not kept."""
 
     FINE = "fine"
-    SET_ASIDE = "set-aside"  # the file was damaged; a new one was begun beside it
+    SET_ASIDE = "set-aside"  # the file was damaged; a new one was begun with what could be saved of it
     READ_ONLY = "read-only"  # the folder or file cannot be written
     TOO_NEW = "too-new"  # written by a later version of the program
     UNUSABLE = "unusable"  # anything else
@@ -40,7 +41,8 @@ class OpenedStore:
     """A store that works, and what is to be said about it.
 
     ``recovered`` counts answers that were cut by the end of the last run. ``set_aside`` is the new name
-    of a damaged file. ``reason`` is the system's or SQLite's own word.
+    of a damaged file, ``salvaged`` what was brought over from it. ``reason`` is the system's or SQLite's own
+    word.
     """
 
     store: ChatStore
@@ -48,6 +50,7 @@ class OpenedStore:
     recovered: int = 0
     set_aside: Path | None = None
     reason: str = ""
+    salvaged: Salvaged = field(default_factory=Salvaged)
 
     @property
     def in_memory(self) -> bool:
@@ -86,7 +89,8 @@ def _begin_anew(path: Path, reason: str, clock: Callable[[], float]) -> OpenedSt
         store = ChatStore(path, clock=clock)
     except (OSError, ChatStoreError) as error:
         return _in_memory(path, StoreCondition.UNUSABLE, f"{reason}; {error}", clock)
-    return OpenedStore(store, StoreCondition.SET_ASIDE, set_aside=set_aside, reason=reason)
+    saved = salvage(set_aside, store)
+    return OpenedStore(store, StoreCondition.SET_ASIDE, set_aside=set_aside, reason=reason, salvaged=saved)
 
 
 def _in_memory(path: Path, condition: StoreCondition, reason: str, clock: Callable[[], float]) -> OpenedStore:

@@ -58,7 +58,17 @@ CREATE TABLE attachments (
 CREATE INDEX attachments_by_message ON attachments(message_id);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SYSTEM_PROMPT_AND_CONTEXT, _OPTIONS_AND_ATTACHMENTS)
+# An answer may be 'closed' (the program ended in the middle of it), which earlier programs do not know. Those
+# that were stopped before cannot be told apart any more; the layout is the same.
+_CLOSED_ANSWERS = """
+"""
+
+MIGRATIONS: tuple[str, ...] = (
+    _FIRST,
+    _SYSTEM_PROMPT_AND_CONTEXT,
+    _OPTIONS_AND_ATTACHMENTS,
+    _CLOSED_ANSWERS,
+)
 
 
 class DatabaseTooNew(Exception):

@@ -1,18 +1,14 @@
 """Chats and messages in one SQLite file. Synchronous; used from one thread (see ``async_store.py``).
 
-Every operation is one transaction, so a kill at any moment loses nothing that was answered. Opening a file
-that may be damaged or not writable is in ``opening.py``.
+Every operation is one transaction, so a kill at any moment loses nothing that was answered.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
 from clover_gui.chat.branches import Versions, leaf_below, versions_of
+from clover_gui.chat.database import ChatDatabase
 from clover_gui.chat.message import AnswerStats, Attachment, Chat, Message, MessageState, Role
 from clover_gui.chat.options import ChatOptions, options_to_text
 from clover_gui.chat.record import ChatRecord
@@ -29,76 +25,16 @@ from clover_gui.chat.rows import (
     storable,
     with_files,
 )
-from clover_gui.chat.schema import DamagedDatabase, DatabaseTooNew, migrate
-from clover_gui.chat.search_index import SearchHit, fault_of, find_chats, prepare_index, repair_index
+from clover_gui.chat.search import SearchHit, find_chats
 from clover_gui.chat.whole_chats import insert_messages, read_whole
 from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import capped
 
 TITLE_LIMIT = 60
-IN_MEMORY = Path(":memory:")
 
 
-class ChatStore:
+class ChatStore(ChatDatabase):
     """All chats of one data folder. Times are seconds since 1970 UTC; ids are never used twice."""
-
-    def __init__(self, path: Path = IN_MEMORY, *, clock: Callable[[], float] = time.time) -> None:
-        """Open or create the database.
-
-        Raises:
-            ChatStoreError: it cannot be opened; the cause is the sqlite3 or schema error.
-        """
-        self.path = path
-        self._clock = clock
-        try:
-            self._db = sqlite3.connect(path, timeout=5.0, isolation_level=None, check_same_thread=False)
-        except sqlite3.Error as error:
-            raise ChatStoreError(path, str(error)) from error
-        try:
-            self._db.execute("PRAGMA foreign_keys = ON")
-            if path != IN_MEMORY:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                # In WAL mode FULL also outlives a loss of power, for one fsync per commit in our own thread.
-                self._db.execute("PRAGMA synchronous = FULL")
-            migrate(self._db)
-            self._indexed = prepare_index(self._db)
-        except Exception as error:
-            self._db.close()
-            raise ChatStoreError(path, str(error)) from error
-
-    def close(self) -> None:
-        self._db.close()
-
-    def check(self) -> None:
-        """Let SQLite look for damage.
-
-        Raises:
-            ChatStoreError: with the first fault found; the cause is an sqlite3 or DamagedDatabase error.
-        """
-        with self._reading() as db:
-            found = fault_of(db)
-            if found and self._indexed and repair_index(db):
-                found = ""
-        if found:
-            raise ChatStoreError(self.path, found) from DamagedDatabase(found)
-
-    def load_from(self, path: Path) -> None:
-        """Take over the content of a file that is only read, never changed.
-
-        Raises:
-            ChatStoreError: it cannot be read, or was written by a later version.
-        """
-        uri = path.absolute().as_uri()
-        with self._reading():
-            try:
-                self._copy_from(f"{uri}?mode=ro")
-            except sqlite3.OperationalError:  # its journal index cannot be created in a read-only folder
-                self._copy_from(f"{uri}?mode=ro&immutable=1")
-        try:
-            migrate(self._db)
-            self._indexed = prepare_index(self._db)
-        except (sqlite3.Error, DatabaseTooNew) as error:
-            raise ChatStoreError(path, str(error)) from error
 
     # ------------------------------------------------------------------ chats
 
@@ -242,6 +178,12 @@ class ChatStore:
         with self._writing():
             return self._insert(chat_id, parent_id, Role.ASSISTANT, "", MessageState.RUNNING)
 
+    def resume_answer(self, message_id: int) -> Message:
+        """Let an answer that was cut be RUNNING again; its text stays, and so does its place."""
+        with self._writing() as db:
+            db.execute("UPDATE messages SET state = ? WHERE id = ?", (MessageState.RUNNING.value, message_id))
+            return self._message(message_id)
+
     def update_answer(self, message_id: int, text: str, thinking: str) -> None:
         """Keep what was written so far."""
         with self._writing() as db:
@@ -300,25 +242,6 @@ class ChatStore:
 
     # ------------------------------------------------------------------ inside
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        try:
-            yield self._db
-        except sqlite3.Error as error:
-            raise ChatStoreError(self.path, str(error)) from error
-
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-
     def _insert(
         self,
         chat_id: int,
@@ -338,10 +261,6 @@ class ChatStore:
             "UPDATE chats SET leaf_id = ?, updated = ? WHERE id = ?", (row.lastrowid, now, chat_id)
         )
         return self._message(row.lastrowid)
-
-    def _copy_from(self, uri: str) -> None:
-        with closing(sqlite3.connect(uri, uri=True)) as source:
-            source.backup(self._db)
 
     def _change_chat(self, chat_id: int, column: str, value: object) -> Chat:
         with self._writing() as db:

@@ -11,6 +11,8 @@ import contextlib
 import sys
 
 from clover_gui.catalog.index import resolve_model
+from clover_gui.chat.presets import Preset, Presets, load_presets
+from clover_gui.cli.engine_choice import engine_client
 from clover_gui.cli.screen import Screen
 from clover_gui.cli.terminal_chat import TerminalChat, no_switch_text
 from clover_gui.errors import CloverError, EngineError
@@ -20,6 +22,9 @@ from clover_gui.explain.answers import overflow_text
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.prepare import Services
+from clover_gui.settings import chosen_models_folder
+
+_GO_ON = "/continue"
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -33,6 +38,11 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         help=_("what to say; several are several turns of one chat. Without it the chat is interactive"),
     )
     group.add_argument("--system", metavar=_("TEXT"), help=_("what the model is told before everything else"))
+    group.add_argument(
+        "--preset",
+        metavar=_("NAME"),
+        help=_("instructions and settings that were saved in the window under this name"),
+    )
     group.add_argument("--no-think", action="store_true", help=_("answer without thinking first"))
     group.add_argument(
         "--thinking-budget",
@@ -94,11 +104,20 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         CloverError: before the first answer, or where a script's turn fails.
         KeyboardInterrupt: Ctrl+C while loading, or twice.
     """
-    model_path = resolve_model(options.model, data.models)
+    model_path = resolve_model(options.model, chosen_models_folder(data))
+    preset = Preset()
+    if options.preset is not None:
+        presets, _aside = load_presets(data.presets)
+        found = presets.named(options.preset)
+        if found is None:
+            screen.note(_unknown_preset_text(options.preset, presets))
+            return ExitCode.USAGE
+        preset = found
     with asyncio.Runner() as runner:
-        chat = TerminalChat(options, screen, Services.for_folder(data.root))
+        services = Services.for_folder(data.root, lambda: engine_client(data, screen))
+        chat = TerminalChat(options, screen, engine_client(data, screen), services, preset)
         try:
-            runner.run(chat.open(model_path, data.models))
+            runner.run(chat.open(model_path, chosen_models_folder(data)))
             if options.prompt:
                 return runner.run(chat.answer_all(options.prompt))
             return _converse(runner, chat, screen)
@@ -108,10 +127,19 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
             runner.run(chat.close())
 
 
+def _unknown_preset_text(name: str, presets: Presets) -> str:
+    text = _("There is no preset {name}.").format(name=capped(name))
+    if not presets.entries:
+        return text
+    names = ", ".join(preset.name for preset in presets.entries)
+    return f"{text} " + _("There are: {names}").format(names=capped(names, 400))
+
+
 def _help_text() -> str:
     return "\n".join(
         [
             _("/new             begin a new chat"),
+            _("/continue        go on with an answer that was stopped or cut"),
             _("/think on|off    think before the answer, or not"),
             _("/system TEXT     what the model is told before everything else; without a text: nothing"),
             _("/help            this list"),
@@ -142,14 +170,11 @@ def _converse(runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> Exi
             return ExitCode.OK
         if not line.strip():
             continue
-        if line.startswith("/"):
+        if line.startswith("/") and line.strip() != _GO_ON:
             _command(line, runner, chat, screen)
             continue
         try:
-            drop_oldest = _turns_to_drop(line, runner, chat, screen) if by_hand else 0
-            if drop_oldest is None:
-                continue
-            stopped = runner.run(chat.answer(line, drop_oldest=drop_oldest))
+            stopped = _answer(line, runner, chat, screen, by_hand=by_hand)
         except EngineError as error:
             _tell_shortly(screen, error)
             if not by_hand:
@@ -157,6 +182,17 @@ def _converse(runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> Exi
             continue
         if stopped and not by_hand:
             return ExitCode.INTERRUPTED
+
+
+def _answer(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Screen, *, by_hand: bool) -> bool:
+    """Answer a message, or go on with the last answer. Whether it was stopped with Ctrl+C."""
+    if line.strip() == _GO_ON:
+        if runner.run(chat.can_go_on()):
+            return runner.run(chat.go_on())
+        screen.note(_("There is no answer to go on with."))
+        return False
+    drop_oldest = _turns_to_drop(line, runner, chat, screen) if by_hand else 0
+    return drop_oldest is not None and runner.run(chat.answer(line, drop_oldest=drop_oldest))
 
 
 def _turns_to_drop(line: str, runner: asyncio.Runner, chat: TerminalChat, screen: Screen) -> int | None:

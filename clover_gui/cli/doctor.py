@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from clover_gui import __version__
+from clover_gui.cli.engine_choice import engine_client
 from clover_gui.cli.screen import Screen
-from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineError
 from clover_gui.exit_codes import ExitCode
@@ -28,11 +28,12 @@ from clover_gui.explain import (
 from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, capped
 from clover_gui.patching.findings import CLOVER, QWEN
-from clover_gui.paths import DataFolder
-from clover_gui.pipeline.advice import Advice, advise, installer_command
+from clover_gui.paths import DataFolder, cache_folder, portable_folder
+from clover_gui.pipeline.advice import CURED_BY_ENGINE, Advice, advise, installer_command
 from clover_gui.pipeline.device_list import device_rows
 from clover_gui.pipeline.engine_install import installer
 from clover_gui.pipeline.prepare import MachineProbed, look_around
+from clover_gui.settings import chosen_models_folder
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -41,7 +42,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
 
 def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCode:
     """Look and report. ENGINE where the engine is missing or does not start."""
-    machine, engine = asyncio.run(_look(data))
+    machine, engine = asyncio.run(_look(data, screen))
     advice = advise(machine, engine, installer=installer_command(installer()))
     if options.json:
         report = as_json(machine, engine, advice, data)
@@ -51,12 +52,12 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
     return ExitCode.ENGINE if isinstance(engine, EngineError) else ExitCode.OK
 
 
-async def _look(data: DataFolder) -> tuple[Machine, EngineInfo | EngineError]:
+async def _look(data: DataFolder, screen: Screen) -> tuple[Machine, EngineInfo | EngineError]:
     machine: Machine | None = None
     engine: EngineInfo | EngineError | None = None
-    client = EngineClient()
+    client = engine_client(data, screen)
     try:
-        async with contextlib.aclosing(look_around(client, data.models)) as stages:
+        async with contextlib.aclosing(look_around(client, chosen_models_folder(data))) as stages:
             async for stage in stages:
                 if isinstance(stage, MachineProbed):
                     machine = stage.machine
@@ -88,6 +89,8 @@ def as_json(
         "cpu_features": sorted(processor.features),
         "disk": dataclasses.asdict(machine.disk) if machine.disk else None,
         "data_folder": str(data.root),
+        "models_folder": str(chosen_models_folder(data)),
+        "cache_folder": str(cache_folder()),
         "gpus": [dataclasses.asdict(gpu) for gpu in machine.gpus],
         "notes": [dataclasses.asdict(note) for note in machine.notes],
         "engine": _engine_json(engine),
@@ -136,7 +139,9 @@ def as_text(
         (_("Disk"), (describe_disk(machine.disk),)),
         (_("Graphics"), _graphics(machine, engine)),
         (_("Engine"), (*describe_engine(engine), *_known_models(engine))),
-        (_("Data folder"), (capped(str(data.root), 200),)),
+        (_("Data folder"), (capped(str(data.root), 200), *_portable(data))),
+        (_("Models"), (capped(str(chosen_models_folder(data)), 200),)),
+        (_("Caches"), (capped(str(cache_folder()), 200),)),
     ]
     if machine.notes:
         rows.append((_("Notes"), tuple(note_text(note) for note in machine.notes)))
@@ -152,6 +157,9 @@ def as_text(
             lines.append(f"  - {advice_text(item.key, item.facts)}")
             if item.command:
                 lines.append(f"    {item.command}")
+            if item.key in CURED_BY_ENGINE:
+                others = _("Engines that would fit: {command}").format(command="clover-gui engine")
+                lines.append(f"    {others}")
     return "\n".join(lines) + "\n"
 
 
@@ -161,6 +169,10 @@ def _graphics(machine: Machine, engine: EngineInfo | EngineError) -> tuple[str, 
     causes = likely_causes(machine)
     about = (_("If there is a graphics card in this machine, this may be why it is not found:"),)
     return (*(row.text for row in rows), *(about if causes else ()), *(f"- {cause}" for cause in causes))
+
+
+def _portable(data: DataFolder) -> tuple[str, ...]:
+    return (_("beside the program (portable)"),) if data.root == portable_folder() else ()
 
 
 def _known_models(engine: EngineInfo | EngineError) -> tuple[str, ...]:

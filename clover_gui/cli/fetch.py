@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from clover_gui.catalog.index import load_catalog
 from clover_gui.cli.fetch_printer import JsonPrinter, LinesPrinter, Printer
 from clover_gui.cli.screen import Screen
+from clover_gui.download.access_token import load_token
 from clover_gui.download.control import Control
 from clover_gui.download.hub_file import HubFile
 from clover_gui.download.hub_settings import hub_settings
@@ -26,6 +27,7 @@ from clover_gui.errors import DownloadError, DownloadStopped
 from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
+from clover_gui.settings import chosen_models_folder
 
 # Taken where the person names no file and the repository has several: the common middle of size and quality.
 _USUAL_QUANTIZATION = "q4_k_m"
@@ -57,7 +59,8 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         metavar=_("ADDRESS"),
         help=_(
             "another server with the same files (a mirror); else HF_ENDPOINT, else the usual one."
-            " The access token in HF_TOKEN is only sent to the server of HF_ENDPOINT or the usual one"
+            " The access token in HF_TOKEN (or from the window's settings) is only sent to its own server:"
+            " that of HF_ENDPOINT, or the usual one"
         ),
     )
     group.add_argument(
@@ -75,12 +78,13 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         DownloadError: why not. With ``--json`` it has been told on the output already.
     """
     try:
-        settings = hub_settings(options.endpoint, _proxy(options.proxy))
+        kept = load_token(data.access_token)
+        settings = hub_settings(options.endpoint, _proxy(options.proxy), kept=kept)
         repository, pattern, sha256 = _wanted(options.model, options.pattern)
     except ValueError as error:
         screen.note(str(error))
         return ExitCode.USAGE
-    folder = options.dest.expanduser().absolute() if options.dest else data.models
+    folder = options.dest.expanduser().absolute() if options.dest else chosen_models_folder(data)
     printer = JsonPrinter(screen) if options.json else LinesPrinter(screen)
     manager = DownloadManager(folder, settings)
     try:

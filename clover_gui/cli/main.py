@@ -7,10 +7,11 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clover_gui import __version__
+from clover_gui.cli.argument_parser import ArgumentParser, RawFormatter
 from clover_gui.cli.screen import OutputFailed, Screen, give_up_output, give_up_standard_output
 from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.errors import CloverError
@@ -82,30 +83,19 @@ def tell(screen: Screen, error: BaseException) -> None:
         screen.note(f"    {line}")
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps line breaks, and says "Usage" in the person's language."""
-
-    def add_usage(
-        self,
-        usage: str | None,
-        actions: Iterable[argparse.Action],
-        groups: Iterable[argparse._MutuallyExclusiveGroup],
-        prefix: str | None = None,
-    ) -> None:
-        super().add_usage(usage, actions, groups, _("Usage: ") if prefix is None else prefix)
-
-
-def _parser(command: _Command | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(command: _Command | None) -> ArgumentParser:
+    parser = ArgumentParser(
         prog="clover-gui",
-        formatter_class=_Formatter,
+        formatter_class=RawFormatter,
         description=_("Chat with a local model in the terminal."),
         epilog=exit_codes_text(),
         add_help=False,
     )
     general = parser.add_argument_group(_("General"))
     general.add_argument("-h", "--help", action="help", help=_("show this text"))
-    general.add_argument("--version", action="version", version=f"clover-gui {__version__}")
+    general.add_argument(
+        "--version", action="version", version=f"clover-gui {__version__}", help=_("say the version")
+    )
     commands = parser.add_subparsers(dest="command", required=True, title=_("Commands"), metavar=_("COMMAND"))
     for name, summary in _summaries().items():
         options = commands.add_parser(
@@ -113,7 +103,7 @@ def _parser(command: _Command | None) -> argparse.ArgumentParser:
             help=summary,
             description=summary[0].upper() + summary[1:] + ".",
             epilog=_exit_codes_of(name),
-            formatter_class=_Formatter,
+            formatter_class=RawFormatter,
             add_help=False,
         )
         group = options.add_argument_group(_("Options"))
@@ -137,6 +127,7 @@ def _summaries() -> dict[str, str]:
         "chat": _("chat with a model"),
         "fetch": _("download a model, or go on with a download"),
         "patch": _("repair a model file so that the engine can run it, or undo that"),
+        "engine": _("list, install, choose or remove engines for this machine's graphics card"),
     }
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from clover_gui.cli.engine_choice import engine_client
 from clover_gui.cli.screen import Screen
-from clover_gui.engine.client import EngineClient
 from clover_gui.errors import CloverError, ModelFileError, RepairError
 from clover_gui.exit_codes import ExitCode
 from clover_gui.explain import explain
@@ -74,32 +74,32 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> int:
     path = Path(options.file).absolute()
     try:
         if options.check:
-            return _check(path, options, screen)
+            return _check(path, options, data, screen)
         if options.undo:
             _undo(path, options, screen)
         else:
-            _repair(path, options, screen)
+            _repair(path, options, data, screen)
         return ExitCode.OK
     except (ModelFileError, RepairError) as error:
         _tell(error, path, options, screen)
         return CANNOT
 
 
-def _check(path: Path, options: argparse.Namespace, screen: Screen) -> int:
+def _check(path: Path, options: argparse.Namespace, data: DataFolder, screen: Screen) -> int:
     if path.is_file() and not is_clean(path) and journal_path(path).exists():
         report: dict[str, Any] = {"file": str(path), "verdict": "interrupted"}
         _report(report, [verdict_text("interrupted")], path, options, screen)
         return NEEDS_REPAIR
-    diagnosis = diagnose(path, _known(), target=options.target)
+    diagnosis = diagnose(path, _known(data, screen), target=options.target)
     lines = [finding_text(f.kind.value, len(f.names)) + _evidence(f.evidence) for f in diagnosis.findings]
     lines.append(verdict_text(diagnosis.verdict.value, diagnosis.obstacle.value))
     _report(as_json(diagnosis), lines, path, options, screen)
     return {Verdict.RUNS: ExitCode.OK, Verdict.NEEDS_REPAIR: NEEDS_REPAIR}.get(diagnosis.verdict, CANNOT)
 
 
-def _repair(path: Path, options: argparse.Namespace, screen: Screen) -> None:
+def _repair(path: Path, options: argparse.Namespace, data: DataFolder, screen: Screen) -> None:
     progress = _progress(screen)
-    known = _known()
+    known = _known(data, screen)
     if options.copy:
         result = repaired_copy(
             path, options.copy.absolute() / path.name, known,
@@ -107,7 +107,8 @@ def _repair(path: Path, options: argparse.Namespace, screen: Screen) -> None:
         )  # fmt: skip
     else:
         result = repair(path, known, target=options.target, force=options.force, progress=progress)
-    _report(_result_json(result), _result_lines(result), result.path, options, screen)
+    lines = _result_lines(result, is_copy=bool(options.copy))
+    _report(_result_json(result), lines, result.path, options, screen)
 
 
 def _undo(path: Path, options: argparse.Namespace, screen: Screen) -> None:
@@ -123,11 +124,11 @@ def _progress(screen: Screen) -> Callable[[int, int], None]:
     return show
 
 
-def _known() -> Mapping[str, bool]:
+def _known(data: DataFolder, screen: Screen) -> Mapping[str, bool]:
     """Which architecture names the engine at hand knows: asked of the engine itself."""
 
     async def ask() -> Mapping[str, bool]:
-        client = EngineClient()
+        client = engine_client(data, screen)
         try:
             return (await client.describe()).architectures
         finally:
@@ -182,7 +183,7 @@ def _result_json(result: Repaired) -> dict[str, Any]:
     }
 
 
-def _result_lines(result: Repaired) -> list[str]:
+def _result_lines(result: Repaired, *, is_copy: bool) -> list[str]:
     if not result.changed:
         return [_("Nothing to do: it runs as it is.")]
     lines = [finding_text(f.kind.value, len(f.names)) + _evidence(f.evidence) for f in result.findings]
@@ -191,7 +192,10 @@ def _result_lines(result: Repaired) -> list[str]:
             seconds=number(result.seconds, 2), size=file_size(result.written_bytes)
         )
     )
-    if result.way is not None:
+    if is_copy:
+        folder = capped(str(result.path.parent), _EVIDENCE_LIMIT)
+        lines.append(_("This is a copy in {folder}; the file itself was not changed.").format(folder=folder))
+    elif result.way is not None:
         lines.append(way_text(result.way.value))
     if result.given_up:
         names = capped(", ".join(result.given_up), _EVIDENCE_LIMIT)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from clover_gui.catalog.index import resolve_model
+from clover_gui.cli.engine_choice import engine_client
 from clover_gui.cli.plan_report import as_json, as_text
 from clover_gui.cli.screen import Screen
-from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineError, ModelFileMissing
 from clover_gui.exit_codes import ExitCode
@@ -24,14 +24,15 @@ from clover_gui.i18n import _, capped
 from clover_gui.model_file.header import read_model_file
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.paths import DataFolder
-from clover_gui.pipeline.gpu_choice import GpuChoice, choose_gpu
+from clover_gui.pipeline.gpu_choice import GPU_CHOICE_MISSING, GpuChoice, choose_gpu, gpu_id, usable_gpus
 from clover_gui.pipeline.measurements import FILE_NAME, Measurements
 from clover_gui.pipeline.prepare import MachineProbed, look_around
 from clover_gui.planning.budget import Known
 from clover_gui.planning.clover_shape import clover_shape
-from clover_gui.planning.plan import DEFAULT_BATCH, FitPlan, KvType, Wishes
+from clover_gui.planning.plan import DEFAULT_BATCH, PROCESSOR_ONLY, FitPlan, KvType, Wishes
 from clover_gui.planning.planner import make_plan
 from clover_gui.planning.speed import measured_speed
+from clover_gui.settings import chosen_models_folder
 
 CLOVER = "clover"
 _MIB = 1 << 20
@@ -62,6 +63,11 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         help=_("plan for a machine with this much RAM (and 8 cores)"),
     )
     group.add_argument("--gpu-name", metavar=_("NAME"), help=_("name of the card, for its speed"))
+    group.add_argument(
+        "--card",
+        metavar=_("NAME"),
+        help=_("use this graphics card alone: a part of its name, or cpu for none"),
+    )
     group.add_argument("--context", type=_positive, metavar="N", help=_("tokens of context; else chosen"))
     group.add_argument("--kv", choices=[kind.value for kind in KvType], help=_("form of the KV cache"))
     group.add_argument("--cpu-experts", type=_count, metavar="N", help=_("layers whose experts stay in RAM"))
@@ -100,12 +106,13 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
     """
     model = _model(options, data)
     known = Measurements(data.root / FILE_NAME if data.root.is_dir() else None)
-    machine, choice = _machine(options, data, known)
+    machine, choice = _machine(options, data, screen, known)
     wishes = Wishes(
         context=options.context,
         kv_type=KvType(options.kv) if options.kv else None,
         cpu_expert_layers=options.cpu_experts,
         batch=options.ubatch,
+        graphics=PROCESSOR_ONLY if options.card == "cpu" else "",
     )
     learned = Known(tuple(known.overhead(gpu) for gpu in choice.gpus))
     plan = make_plan(machine, model, wishes, choice.gpus, learned)
@@ -132,20 +139,23 @@ def _model(options: argparse.Namespace, data: DataFolder) -> ModelFile:
         return read_model_file(options.gguf)
     name = options.model or CLOVER
     try:
-        return read_model_file(resolve_model(name, data.models))
+        return read_model_file(resolve_model(name, chosen_models_folder(data)))
     except ModelFileMissing:
         if name.lower() != CLOVER:
             raise
         return clover_shape()
 
 
-def _machine(options: argparse.Namespace, data: DataFolder, known: Measurements) -> tuple[Machine, GpuChoice]:
+def _machine(
+    options: argparse.Namespace, data: DataFolder, screen: Screen, known: Measurements
+) -> tuple[Machine, GpuChoice]:
     """This machine, or this one with another card or RAM in its place."""
     if options.vram is None and options.gpu_name is None:
-        machine, choice = asyncio.run(_look(data))
+        machine, choice = asyncio.run(_look(data, screen, options.card or ""))
     else:
-        machine = probe_machine(data.models)
+        machine = probe_machine(chosen_models_folder(data))
         machine, choice = described_card(machine, options.vram, options.gpu_name)
+        choice = GpuChoice(None) if options.card == "cpu" else choice
     if options.ram is not None:
         return replace(machine, memory=described_ram(options.ram), processor=_USUAL_PROCESSOR), choice
     bandwidth = known.ram_bandwidth or measure_ram_bandwidth(max(1, machine.processor.physical_cores - 1))
@@ -168,13 +178,16 @@ def described_ram(total: int) -> Memory:
     return Memory(total, max(0, total - max(int(_SYSTEM_SHARE * total), _SYSTEM_BYTES)))
 
 
-async def _look(data: DataFolder) -> tuple[Machine, GpuChoice]:
-    """This machine and what the engine can use of it; without an engine its cards count as usable."""
+async def _look(data: DataFolder, screen: Screen, card: str) -> tuple[Machine, GpuChoice]:
+    """This machine and what the engine can use of it; without an engine its cards count as usable.
+
+    ``card`` is what the person wants of it: a part of a name, "cpu", or "".
+    """
     machine: Machine | None = None
     engine: EngineInfo | None = None
-    client = EngineClient()
+    client = engine_client(data, screen)
     try:
-        async with contextlib.aclosing(look_around(client, data.models)) as stages:
+        async with contextlib.aclosing(look_around(client, chosen_models_folder(data))) as stages:
             async for stage in stages:
                 if isinstance(stage, MachineProbed):
                     machine = stage.machine
@@ -186,7 +199,18 @@ async def _look(data: DataFolder) -> tuple[Machine, GpuChoice]:
         await client.close()
     assert machine is not None
     if engine is not None:
-        return machine, choose_gpu(machine, engine)
+        return machine, choose_gpu(machine, engine, _wish(card, usable_gpus(machine, engine)))
+    if card == "cpu":
+        return machine, GpuChoice(None)
     best = machine.best_gpu
     cards = tuple(gpu for gpu in machine.gpus if best is not None and gpu.kind is best.kind)
-    return machine, GpuChoice(best, (), cards)
+    named = tuple(gpu for gpu in machine.gpus if card and card.lower() in gpu.name.lower())
+    missing = (GPU_CHOICE_MISSING,) if card and not named else ()
+    return machine, GpuChoice(named[0] if named else best, missing, named[:1] or cards)
+
+
+def _wish(card: str, gpus: tuple[Gpu, ...]) -> str:
+    """The wish for the first card whose name contains this; as it is where there is none."""
+    if card == "cpu":
+        return PROCESSOR_ONLY
+    return next((gpu_id(gpu) for gpu in gpus if card and card.lower() in gpu.name.lower()), card)

@@ -6,13 +6,16 @@ import argparse
 import contextlib
 import dataclasses
 import json
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 
 from clover_gui.catalog.index import load_catalog
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.context import ContextCheck
-from clover_gui.chat.events import AnswerEnded
+from clover_gui.chat.continuing import can_continue
+from clover_gui.chat.events import AnswerEnded, ChatEvent
+from clover_gui.chat.presets import Preset
 from clover_gui.chat.session import ChatSession
 from clover_gui.cli.answer_printer import AnswerPrinter, turn_as_json
 from clover_gui.cli.interrupts import stop_on_interrupt
@@ -57,16 +60,25 @@ class _Ready:
 class TerminalChat:
     """One engine, one chat in memory, and the options of the command line."""
 
-    def __init__(self, options: argparse.Namespace, screen: Screen, services: Services) -> None:
-        """``services`` hold what was measured on this machine before."""
+    def __init__(
+        self,
+        options: argparse.Namespace,
+        screen: Screen,
+        engine: EngineClient,
+        services: Services,
+        preset: Preset | None = None,
+    ) -> None:
+        """``engine`` is closed at the end; ``services`` hold what was measured on this machine before. What
+        the options say goes before ``preset``."""
         self._options = options
+        self._preset = preset or Preset()
         self._screen = screen
         self._services = services
-        self._engine = EngineClient()
+        self._engine = engine
         self._catalog = load_catalog()
         self._ready: _Ready | None = None
         self._turn = 0
-        self.thinking = not options.no_think
+        self.thinking = not options.no_think and self._preset.thinking is not False
 
     async def open(self, model_path: Path, disk_path: Path) -> None:
         """Prepare everything; tells on the error stream how it goes."""
@@ -93,7 +105,7 @@ class TerminalChat:
 
     async def _begin(self, event: ReadyToChat) -> None:
         store = AsyncChatStore.in_memory()
-        chat = await store.create_chat(system_prompt=self._options.system or "")
+        chat = await store.create_chat(system_prompt=self._instructions)
         session = ChatSession(self._engine, store, chat)
         self._ready = _Ready(event, store, session)
         loaded = event.loaded
@@ -113,6 +125,11 @@ class TerminalChat:
             self._screen.note(text)
             if loaded.template_error:
                 self._screen.note(f"    {capped(loaded.template_error)}")
+
+    @property
+    def _instructions(self) -> str:
+        told = self._options.system
+        return self._preset.instructions if told is None else str(told)
 
     @property
     def can_switch_thinking(self) -> bool:
@@ -142,12 +159,9 @@ class TerminalChat:
 
     async def answer(self, prompt: str, *, drop_oldest: int = 0) -> bool:
         """One turn. Whether it was stopped with Ctrl+C."""
-        ready = self._loaded()
+        session = self._loaded().session
         await self._load_again_if_needed()
         self._turn += 1
-        loaded = ready.event.loaded
-        printer = AnswerPrinter(self._screen, loaded.context)
-        session = ready.session
         events = session.send(
             prompt,
             thinking=self._thinking_wish(),
@@ -156,7 +170,29 @@ class TerminalChat:
             limits=self._limits(),
             drop_oldest=drop_oldest,
         )
-        with stop_on_interrupt(session.stop) as interrupts:
+        return await self._show(events)
+
+    async def can_go_on(self) -> bool:
+        """Whether the chat ends in an answer that was stopped or cut."""
+        ready = self._loaded()
+        messages = await ready.store.messages(ready.session.chat.id)
+        return bool(messages) and can_continue(messages[-1])
+
+    async def go_on(self) -> bool:
+        """The rest of an answer that was cut. Whether it was stopped with Ctrl+C."""
+        await self._load_again_if_needed()
+        events = self._loaded().session.go_on(
+            thinking=self._thinking_wish(),
+            sampling=self._sampling(),
+            max_tokens=self._options.max_tokens,
+            limits=self._limits(),
+        )
+        return await self._show(events)
+
+    async def _show(self, events: AsyncGenerator[ChatEvent, None]) -> bool:
+        ready = self._loaded()
+        printer = AnswerPrinter(self._screen, ready.event.loaded.context)
+        with stop_on_interrupt(ready.session.stop) as interrupts:
             async with contextlib.aclosing(events):
                 try:
                     async for event in events:
@@ -182,18 +218,22 @@ class TerminalChat:
         return self.thinking if self._loaded().event.loaded.can_switch_thinking else None
 
     def _sampling(self) -> Sampling:
-        sampling = default_sampling(
+        options, own = self._options, self._preset.options
+        usual = default_sampling(
             self._catalog,
             self._loaded().event.model,
             thinking=bool(self._thinking_wish()),
-            precise=self._options.precise,
-            greedy=self._options.greedy,
-            seed=self._options.seed,
+            precise=options.precise or own.precise,
+            greedy=options.greedy,
         )
-        return dataclasses.replace(sampling, json_only=self._options.json_answer)
+        sampling = usual if options.greedy else own.sampling(usual)
+        seed = own.seed if options.seed is None else options.seed
+        return dataclasses.replace(sampling, seed=seed, json_only=options.json_answer or own.json_only)
 
     def _limits(self) -> Limits:
-        limits = Limits(stop_strings=tuple(self._options.stop or ()))
+        limits = dataclasses.replace(
+            self._preset.options.limits(), stop_strings=tuple(self._options.stop or ())
+        )
         budget = self._options.thinking_budget
         return limits if budget is None else dataclasses.replace(limits, thinking_tokens=budget)
 

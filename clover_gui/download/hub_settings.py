@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from clover_gui.download.access_token import AccessToken
+
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
 
@@ -55,22 +57,35 @@ def origin(url: str) -> tuple[str, str, int]:
 
 
 def hub_settings(
-    endpoint: str = "", proxy: str = "", environment: Mapping[str, str] | None = None
+    endpoint: str = "",
+    proxy: str = "",
+    environment: Mapping[str, str] | None = None,
+    kept: AccessToken | None = None,
 ) -> HubSettings:
     """Settings from arguments and the variables that people know: HF_ENDPOINT, HF_TOKEN, SSL_CERT_FILE.
 
-    HF_TOKEN belongs to HF_ENDPOINT (or to the usual hub): with another ``endpoint`` it is left out.
+    HF_TOKEN belongs to HF_ENDPOINT (or to the usual hub): with another ``endpoint`` it is left out. Where it
+    is not set, the ``kept`` token is used, for the server that it was kept for.
 
     Raises:
         ValueError: the endpoint is not an address; the text says what is wrong.
     """
     environment = os.environ if environment is None else environment
-    known = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
-    chosen = endpoint.strip().rstrip("/") or known
+    known = endpoint_for("", environment)
+    chosen = endpoint_for(endpoint, environment)
     token = environment.get("HF_TOKEN", "").strip() if chosen == known else ""
+    if not token and kept is not None and kept.endpoint == chosen:
+        token = kept.token
     extra = environment.get("SSL_CERT_FILE") or environment.get("REQUESTS_CA_BUNDLE")
     certificates = Path(extra) if extra and Path(extra).is_file() else None
     return HubSettings(chosen, token, proxy, certificates)
+
+
+def endpoint_for(chosen: str, environment: Mapping[str, str] | None = None) -> str:
+    """The address that downloads go to with this setting ("" for the usual one)."""
+    environment = os.environ if environment is None else environment
+    known = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
+    return chosen.strip().rstrip("/") or known
 
 
 def tls_context(settings: HubSettings) -> ssl.SSLContext:

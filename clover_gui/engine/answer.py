@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from clover_gui.engine.budget import Budget
 from clover_gui.engine.cancellation import Cancellation
+from clover_gui.engine.continuing import continued_prompt
 from clover_gui.engine.counting import LEAST_ROOM_TOKENS, count_prompt
 from clover_gui.engine.loader import LoadedModel, RequestFailed
 from clover_gui.engine.prompt import KnownText, KnownTexts, Prompt
@@ -20,6 +21,7 @@ from clover_gui.engine.protocol import (
     FAIL_OTHER,
     FAIL_TEMPLATE,
     STOP_CANCELLED,
+    STOP_LENGTH,
     STOP_NOT_A_NUMBER,
     Count,
     Counted,
@@ -87,6 +89,8 @@ class Answerer:
         except DecodeFailed as error:
             self._known.clear()
             raise RequestFailed(FAIL_DECODE, str(error)) from error
+        if written.reason in (STOP_CANCELLED, STOP_LENGTH) and written.tokens:
+            session.keep_end()
         if written.reason == STOP_NOT_A_NUMBER:
             # Nothing that was computed so far can be trusted.
             session.forget_all()
@@ -109,8 +113,13 @@ class Answerer:
         )
 
     def _prompt(self, request: Generate) -> Prompt:
+        builder = self._loaded.builder
         try:
-            return self._loaded.builder.build(request.messages, request.thinking, self._known)
+            if request.begun is not None:
+                return continued_prompt(
+                    builder, request.messages, request.thinking, request.begun, self._known
+                )
+            return builder.build(request.messages, request.thinking, self._known)
         except TemplateError as error:
             raise RequestFailed(FAIL_TEMPLATE, str(error)) from error
 
@@ -119,7 +128,7 @@ class Answerer:
         prompt, id = task.prompt, task.request.id
         budget = task.budget.thinking_budget if prompt.in_thinking else 0
         total = len(prompt.tokens) - reused
-        self._send(Reading(id, 0, total, reused, 0.0, prompt.in_thinking, budget))
+        self._send(Reading(id, 0, total, reused, 0.0, prompt.in_thinking, budget, prompt.begun))
         started = time.monotonic()
         done = [0]
 
@@ -154,11 +163,14 @@ class Answerer:
             sampler,
             AnswerWatch(request.limits, task.budget, in_thinking=task.prompt.in_thinking),
             TextStream(
-                (*builder.stop_strings, *request.limits.stop_strings), strip_start=bool(builder.stop_strings)
+                (*builder.stop_strings, *request.limits.stop_strings),
+                strip_start=bool(builder.stop_strings) and not task.prompt.begun.strip(),
             ),
             known,
             self._send,
         )
+        if task.prompt.begun_tokens:
+            writer.resume(task.prompt.tokens[-task.prompt.begun_tokens :], task.prompt.begun)
         try:
             return writer.write(request.id, request.max_tokens, self._cancellation)
         finally:

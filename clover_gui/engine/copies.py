@@ -70,6 +70,10 @@ class Copies:
             self.checkpoints.remove(point)
             self._recycle(point)
 
+    def has_room(self, size_bytes: int) -> bool:
+        """Whether a copy of this size fits without another one going."""
+        return self.size_bytes + size_bytes <= self._budget_bytes
+
     def room_for(self, size_bytes: int) -> bool:
         """Drop what is worth less than a state of this size; False if it would not fit all the same."""
         if size_bytes > self._budget_bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clover_gui.engine.continuing import continued_prompt
 from clover_gui.engine.prompt import KnownTexts, PromptBuilder
 from clover_gui.engine.protocol import ROLE_SYSTEM, ROLE_USER, Count, Counted, PromptMessage
 
@@ -22,6 +23,8 @@ def count_prompt(request: Count, builder: PromptBuilder, known: KnownTexts, cont
     reserve = max(LEAST_ROOM_TOKENS, min(request.reserve, int(context * _RESERVED_SHARE)))
 
     def length(messages: Sequence[PromptMessage]) -> int:
+        if request.begun is not None:
+            return len(continued_prompt(builder, messages, request.thinking, request.begun, known).tokens)
         return len(builder.build(messages, request.thinking, known).tokens)
 
     total = length(request.messages)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from clover_gui.engine.protocol import (
+    Begun,
     Counted,
     EngineInfo,
     Finished,
@@ -53,11 +54,20 @@ class Engine(Protocol):
         sampling: Sampling | None = None,
         max_tokens: int = 0,
         limits: Limits | None = None,
+        begun: Begun | None = None,
     ) -> AsyncIterator[GenerationEvent]:
-        """Answer the last message; the last event is Finished. Closing the iterator stops the answer."""
+        """Answer the last message; the last event is Finished. Closing the iterator stops the answer.
+
+        ``begun``: go on with this beginning of the answer; only what follows it is written and counted.
+        """
 
     async def count(
-        self, messages: tuple[PromptMessage, ...], *, thinking: bool | None = None, reserve: int = 1024
+        self,
+        messages: tuple[PromptMessage, ...],
+        *,
+        thinking: bool | None = None,
+        reserve: int = 1024,
+        begun: Begun | None = None,
     ) -> Counted:
         """How many tokens this prompt has, with the model's own template and vocabulary. Waits for its turn
         behind a running answer."""

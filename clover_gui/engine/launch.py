@@ -27,9 +27,9 @@ def child_environment(passive: bool) -> dict[str, str]:
     environment |= {"PYTHONUTF8": "1", "GGML_NO_BACKTRACE": "1"}
     if passive:  # as many threads as cores: waiting ones must not keep a core busy
         environment.setdefault("OMP_WAIT_POLICY", "passive")
+    # True for a frozen program as well: its starter becomes the child, it does not stay between the two.
+    environment["CLOVER_PARENT_PID"] = str(os.getpid())
     if not getattr(sys, "frozen", False):
-        # A frozen program has its own starter between the two.
-        environment["CLOVER_PARENT_PID"] = str(os.getpid())
         root = str(Path(__file__).resolve().parents[2])
         given = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = root + (os.pathsep + given if given else "")

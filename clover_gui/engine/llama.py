@@ -18,13 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clover_gui.engine.libraries import BINDING_MISSING, ENGINE_VERSION
+
 # The ctypes module llama_cpp.llama_cpp; it carries no types.
 Binding = Any
 # A C function or handle.
 Native = Any
 
 # The structs below are filled by hand: another version may have other layouts.
-SUPPORTED_VERSIONS = ("0.3.36",)
+SUPPORTED_VERSIONS = (ENGINE_VERSION,)
 STRUCT_SIZES = {
     "llama_model_params": 80,
     "llama_context_params": 160,
@@ -83,7 +85,7 @@ def import_binding() -> Binding:
         if "llama_cpp" not in sys.modules:
             spec = importlib.util.find_spec("llama_cpp")
             if spec is None or spec.submodule_search_locations is None:
-                raise LibraryMissing("llama-cpp-python is not installed")
+                raise LibraryMissing(BINDING_MISSING)
             package = types.ModuleType("llama_cpp")
             package.__path__ = list(spec.submodule_search_locations)
             package.__spec__ = spec

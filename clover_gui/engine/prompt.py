@@ -33,6 +33,8 @@ class Prompt:
     ``text`` still has its markers. ``history_text`` is its beginning that later turns share and
     ``history_length`` counts its tokens (0: cannot be told). ``newest_start`` counts the tokens before the
     words of the newest message (0: cannot be told). ``in_thinking``: the answer begins with thoughts.
+    ``begun`` is the beginning of the answer that stands at the end of the prompt, without markers, and
+    ``begun_tokens`` counts its tokens.
     """
 
     text: str
@@ -41,6 +43,8 @@ class Prompt:
     history_length: int
     in_thinking: bool
     newest_start: int = 0
+    begun: str = ""
+    begun_tokens: int = 0
 
     @property
     def marks(self) -> list[int]:
@@ -86,7 +90,7 @@ class PromptBuilder:
         """``begin_token`` is put in front unless the template wrote it; None for models that have none."""
         self._tokenize = tokenize
         self._template = template
-        self._guard = guard
+        self.guard = guard
         self._begin_token = begin_token
 
     @property
@@ -105,10 +109,10 @@ class PromptBuilder:
         Raises:
             TemplateError: the template refused.
         """
-        safe = [replace(m, content=self._guard.defuse(m.content)) for m in messages]
+        safe = [replace(m, content=self.guard.defuse(m.content)) for m in messages]
         rendered = self._template.render(safe, thinking) if self._template else transcript(safe)
         text = rendered.prompt
-        kept, rest = known.match(text, self._guard) if known else ([], text)
+        kept, rest = known.match(text, self.guard) if known else ([], text)
         tokens = kept + self.tokens_of(rest, first=not kept)
         history_length = self._length_of(rendered.history or "", text, tokens)
         newest_start = self._length_of(rendered.before_newest, text, tokens)
@@ -153,6 +157,27 @@ class KnownText:
         """A token of the answer with the characters that it completed."""
         self._answer.append(token)
         self._texts.append(text)
+
+    def begins(self, base: str, begun: str) -> tuple[list[int], int]:
+        """(kept tokens, characters of ``begun`` among them) for an answer that begins with ``begun`` after
+        the prompt text ``base``; no tokens if this is not how the engine has it.
+
+        The prompt must be the same to the marker, since it holds what people wrote. The answer's tokens are
+        those that the model chose, whatever texts they spell.
+        """
+        if not self.text.startswith(base):
+            return [], 0
+        before = self.text[len(base) :].replace(MARKER, "")
+        if not begun.startswith(before):
+            return [], 0
+        place, count = len(before), 0
+        for text in self._texts:
+            if not begun.startswith(text, place):
+                break
+            place, count = place + len(text), count + 1
+        while 0 < count < len(self._texts) and not self._texts[count - 1]:
+            count -= 1  # the first bytes of a character that does not follow
+        return (self._tokens + self._answer[:count]).tolist(), place
 
     def match(self, text: str, guard: Guard) -> tuple[list[int], str]:
         """(kept tokens, rest of the prompt's text); no tokens if the prompt begins otherwise.
@@ -201,6 +226,11 @@ class KnownTexts:
             if len(found[0]) > len(best[0]):
                 best = found
         return best
+
+    def begins(self, base: str, begun: str) -> tuple[list[int], int]:
+        """As ``KnownText.begins``, of the one that knows most."""
+        found = (known.begins(base, begun) for known in reversed(self._known))
+        return max(found, key=lambda one: len(one[0]), default=([], 0))
 
 
 def transcript(messages: Sequence[PromptMessage]) -> Rendered:

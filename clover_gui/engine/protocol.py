@@ -69,6 +69,15 @@ class PromptMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """The beginning of an answer that is to be gone on with, as the program keeps it: the thoughts between
+    their tags and the text behind them. Without text the thoughts are taken to be open still."""
+
+    text: str
+    thinking: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class LoadSettings:
     """How to load a file. Layers and tokens are counts; ``kv_type`` is "f16", "q8_0" or "q4_0".
 
@@ -160,7 +169,11 @@ class DryRun:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Answer the last message. ``thinking`` None leaves the template's own default."""
+    """Answer the last message. ``thinking`` None leaves the template's own default.
+
+    ``begun``: go on with this beginning of the answer. What is written then is only what follows it, and so
+    are all counts.
+    """
 
     id: int
     messages: tuple[PromptMessage, ...]
@@ -168,6 +181,7 @@ class Generate:
     sampling: Sampling = field(default_factory=Sampling)
     max_tokens: int = 0  # 0: until the context is full
     limits: Limits = field(default_factory=Limits)
+    begun: Begun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +195,7 @@ class Count:
     messages: tuple[PromptMessage, ...]
     thinking: bool | None = None
     reserve: int = 1024
+    begun: Begun | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +308,8 @@ class Reading:
 
     The first one of an answer has done=0 and tells whether the rendered prompt ends inside an open
     thinking block (``in_thinking``). ``thinking_budget`` is what the thoughts may take in the end, all
-    limits considered (0: as much as they like).
+    limits considered (0: as much as they like). ``begun``, also in the first one only, is the beginning of
+    an answer that is gone on with, as the model wrote it, tags included.
     """
 
     id: int
@@ -303,6 +319,7 @@ class Reading:
     seconds: float = 0.0
     in_thinking: bool = False
     thinking_budget: int = 0
+    begun: str = ""
 
 
 @dataclass(frozen=True, slots=True)

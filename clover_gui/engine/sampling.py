@@ -69,6 +69,18 @@ class Sampler:
         """A token that was not chosen here is written."""
         self._c.llama_sampler_accept(self._chain, token)
 
+    def resume(self, token: int, *, free: bool) -> None:
+        """A token that an earlier part of the answer has. One that the grammar does not allow ends its rule:
+        what began otherwise cannot become JSON."""
+        self.accept(token)
+        if free or self._strict is None:
+            return
+        if self._allowed(token):
+            self._c.llama_sampler_accept(self._strict, token)
+        else:
+            self._c.llama_sampler_free(self._strict)
+            self._strict = self._grammar = None
+
     def close(self) -> None:
         for chain in (self._chain, self._strict):
             if chain:

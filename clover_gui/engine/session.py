@@ -161,6 +161,15 @@ class Session:
             raise DecodeFailed(code)
         self.tokens.append(token)
 
+    def keep_end(self) -> None:
+        """The answer was cut and may be gone on with, also after another conversation: if there is room, copy
+        the state here. The copy goes when the conversation goes on otherwise."""
+        newest = self._copies.checkpoints[-1] if self._copies.checkpoints else None
+        if newest is None or newest.length >= len(self.tokens):
+            return
+        if self._copies.has_room(len(newest.state)):
+            self._checkpoint(rolling=True)
+
     # ------------------------------------------------------------------ other conversations
 
     def _usable(self, shared: int, length: int, checkpoints: Sequence[Checkpoint]) -> int:
@@ -173,7 +182,9 @@ class Session:
         """Tokens that would have to be read again to get back to the present conversation."""
         kept = self._settled
         if self._recurrent:
-            kept = self._copies.checkpoints[-1].length if self._copies.checkpoints else 0
+            # That of a cut answer is no loss either: most are not gone on with.
+            points = (p.length for p in self._copies.checkpoints if not p.rolling or p.length <= kept)
+            kept = max(points, default=0)
         return kept - usable
 
     def _best_parked(self, wanted: array[int]) -> tuple[Parked | None, int]:

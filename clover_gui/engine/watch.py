@@ -17,12 +17,14 @@ from clover_gui.engine.protocol import (
     CLOSED_LOOP,
     Limits,
 )
-from clover_gui.engine.thinking import ThinkingSplitter
+from clover_gui.engine.thinking import PieceKind, ThinkingSplitter
 
 # A context this full is suspected before the file is.
 _FAR_INTO_CONTEXT = 32_768
 # Tokens of a cycle that can be gibberish; a sentence or a list is longer.
 _SHORT_CYCLE = 8
+# Tokens of the blank lines between thoughts that were closed from outside and the answer, at most.
+_FORCED = 2
 
 
 class Verdict(Enum):
@@ -44,20 +46,37 @@ class AnswerWatch:
         self._newest: deque[str] = deque(maxlen=_SHORT_CYCLE)
         self.thinking_tokens = 0
         self.answer_tokens = 0
+        # Of both, what an earlier part of the answer has: the limits are those of the whole.
+        self._thinking_before = self._answer_before = 0
         # CLOSED_*, once the thoughts were or are being closed from outside.
         self.closed = ""
         self._closing = False
+        self._gibberish_thoughts = False
 
     @property
     def in_thinking(self) -> bool:
         return self._splitter.in_thinking
 
     @property
+    def has_answer(self) -> bool:
+        """Whether anything but tags and the white space around them came behind the thoughts."""
+        return self._answer_before + self.answer_tokens > 0
+
+    @property
     def pressure(self) -> float:
         """To be added to what ends the present part."""
         if self.in_thinking:
-            return self._budget.thinking_pressure(self.thinking_tokens)
-        return self._budget.answer_pressure(self.answer_tokens)
+            return self._budget.thinking_pressure(self._thinking_before + self.thinking_tokens)
+        return self._budget.answer_pressure(self._answer_before + self.answer_tokens)
+
+    def resume(self, text: str) -> None:
+        """A token of an earlier part of the answer, with the characters that it completed."""
+        thought = self._splitter.in_thinking
+        pieces = self._splitter.feed(text)
+        if thought or self._splitter.in_thinking:
+            self._thinking_before += 1
+        elif any(piece.kind is PieceKind.ANSWER for piece in pieces):
+            self._answer_before += 1
 
     def take(self, token: int, text: str) -> Verdict:
         """Count a token with the characters that it completed, and judge."""
@@ -71,7 +90,8 @@ class AnswerWatch:
         if thought and not self._splitter.in_thinking:
             self._loops.reset()
             self._closing = False
-            if not self.closed and self._budget.thinking_pressure(self.thinking_tokens) > 0:
+            thoughts = self._thinking_before + self.thinking_tokens
+            if not self.closed and self._budget.thinking_pressure(thoughts) > 0:
                 self.closed = self._budget.closes_because
             return Verdict.GO_ON
         if self._closing:
@@ -79,7 +99,7 @@ class AnswerWatch:
         if self._loops.add(token):
             return self._close(CLOSED_LOOP) if self._splitter.in_thinking else Verdict.STOP
         most = self._budget.thinking_most
-        if self._splitter.in_thinking and most and self.thinking_tokens >= most:
+        if self._splitter.in_thinking and most and self._thinking_before + self.thinking_tokens >= most:
             return self._close(self._budget.closes_because)
         return Verdict.GO_ON
 
@@ -96,12 +116,16 @@ class AnswerWatch:
         """
         cycle = self._loops.cycle
         only_part = not self.closed and not (self.thinking_tokens and self.answer_tokens)
-        if not only_part or self._loops.tokens_before > 0 or not 0 < cycle <= _SHORT_CYCLE:
+        if not (only_part or self._gibberish_thoughts) or not 0 < cycle <= _SHORT_CYCLE:
+            return False
+        if self._loops.tokens_before > (_FORCED if self._gibberish_thoughts else 0):
             return False
         text = "".join(list(self._newest)[-cycle:])
         return cycle == 1 or not any(map(str.isalpha, text)) or not any(map(str.isspace, text.strip()))
 
     def _close(self, reason: str) -> Verdict:
+        # An answer that goes on like such thoughts is no accident either.
+        self._gibberish_thoughts = reason == CLOSED_LOOP and self._is_gibberish_from_the_start()
         self.closed = self.closed or reason
         self._closing = True
         return Verdict.CLOSE_THINKING

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clover_gui.engine.cancellation import Cancellation
@@ -78,8 +78,22 @@ class Writer:
         self._id = 0
         self._started = self._flushed = 0.0
 
+    def resume(self, tokens: Sequence[int], begun: str) -> None:
+        """The answer begins with these, which were written before: whatever looks back on it knows them.
+
+        ``begun``: their text.
+        """
+        for token in tokens:
+            thought = self._watch.in_thinking
+            text = self._stream.characters(self._loaded.model.piece(token))
+            self._watch.resume(text)
+            self._sampler.resume(token, free=thought or self._watch.in_thinking or not self._watch.has_answer)
+        self._stream.resume(begun)
+
     def write(self, id: int, max_tokens: int, cancellation: Cancellation) -> Written:
         """Write until something ends the answer; text is sent at short intervals.
+
+        However it is cut, its last token is left unread: an answer that is gone on with needs one to read.
 
         Raises:
             DecodeFailed: the engine refused a token; what was written before it is sent.
@@ -88,13 +102,16 @@ class Writer:
         self._started = time.monotonic()
         self._flushed = self._started - FLUSH_EVERY_S  # the first token is shown at once
         written, session = self._written, self._loaded.session
+        if cancellation.requested:
+            written.reason = STOP_CANCELLED
+            return written
         try:
             while True:
-                if cancellation.requested:
-                    written.reason = STOP_CANCELLED
-                    break
                 token = self._next()
                 if token is None or not self._take(token):
+                    break
+                if cancellation.requested:
+                    written.reason = STOP_CANCELLED
                     break
                 if max_tokens and written.tokens >= max_tokens:
                     written.reason = STOP_LENGTH

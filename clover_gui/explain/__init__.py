@@ -14,7 +14,9 @@ from clover_gui.explain import (
     download_failures,
     engine_failures,
     file_failures,
+    flavour_failures,
     repair_failures,
+    storage_failures,
 )
 from clover_gui.explain.explanation import Explanation, explain
 from clover_gui.explain.findings import (
@@ -35,6 +37,7 @@ from clover_gui.explain.findings import (
 )
 from clover_gui.explain.hints import (
     advice_text,
+    cure_text,
     device_use_text,
     dry_run_text,
     left_out_text,
@@ -50,6 +53,7 @@ __all__ = [
     "Explanation",
     "advice_text",
     "chat_failures",
+    "cure_text",
     "describe_disk",
     "describe_engine",
     "describe_gpu",
@@ -67,6 +71,7 @@ __all__ = [
     "explain",
     "file_failures",
     "fitting_text",
+    "flavour_failures",
     "left_out_text",
     "likely_causes",
     "note_text",
@@ -74,6 +79,7 @@ __all__ = [
     "refusal_text",
     "repair_failures",
     "replan_text",
+    "storage_failures",
     "store_text",
     "suggestion_text",
     "template_text",

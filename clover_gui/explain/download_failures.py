@@ -90,8 +90,8 @@ def _refused(error: errors.HubRefused) -> Explanation:
             title,
             _("{name} is only given to people who have accepted its terms.").format(**values),
             _(
-                "Open the model's page on {host} in a browser, sign in and accept the terms; then set your"
-                " access token in the variable HF_TOKEN."
+                "Open the model's page on {host} in a browser, sign in and accept the terms; then write"
+                " your access token into the settings, page Network (or into the variable HF_TOKEN)."
             ).format(**values),
             cleaned(str(error)),
         )
@@ -105,7 +105,10 @@ def _refused(error: errors.HubRefused) -> Explanation:
     return Explanation(
         title,
         _("{name} does not exist on {host}, or it asks for an access token.").format(**values),
-        _("Check the name. If the model is private, set your access token in the variable HF_TOKEN."),
+        _(
+            "Check the name. If the model is private, write your access token into the settings, page"
+            " Network (or into the variable HF_TOKEN)."
+        ),
         cleaned(str(error)),
     )
 

@@ -14,8 +14,13 @@ from clover_gui.engine.protocol import (
     FAIL_MISSING,
     FAIL_TRUNCATED,
 )
+from clover_gui.engine.start_fault import FaultKind, fault_of
 from clover_gui.explain.explanation import DETAIL_LINE_LIMIT, DETAIL_LINES, Explanation, explain, file_name
+from clover_gui.explain.flavour_failures import refusal_words
 from clover_gui.i18n import _, capped, number
+from clover_gui.paths import checkout_root
+
+_NO_INSTRUCTION = FaultKind.ILLEGAL_INSTRUCTION
 
 
 @explain.register
@@ -32,8 +37,9 @@ def _engine(error: errors.EngineError) -> Explanation:
 def _engine_missing(error: errors.EngineMissing) -> Explanation:
     return Explanation(
         _("The engine is not installed"),
-        _("The part that computes the answers (llama-cpp-python) is missing or cannot be loaded."),
-        _("Install it: python3 installers/engine.py"),
+        _start_words(error)
+        or _("The part that computes the answers (llama-cpp-python) is missing or cannot be loaded."),
+        _install_step(),
         _engine_detail(error),
     )
 
@@ -42,8 +48,9 @@ def _engine_missing(error: errors.EngineMissing) -> Explanation:
 def _engine_start(error: errors.EngineStartFailed) -> Explanation:
     return Explanation(
         _("The engine did not start"),
-        _("The engine ended or fell silent before it was ready: {reason}.").format(reason=_reason(error)),
-        _("Try again. If it happens again, install the engine again: python3 installers/engine.py"),
+        _start_words(error)
+        or _("The engine ended or fell silent before it was ready: {reason}.").format(reason=_reason(error)),
+        _("Try again. If it happens again:") + " " + _install_step(),
         _engine_detail(error),
     )
 
@@ -54,14 +61,14 @@ def _engine_died(error: errors.EngineDied) -> Explanation:
         sentence = _("The engine ran out of memory and was ended by the system.")
         next_step = _("Close other programs or choose a smaller context, then send the message again.")
     elif _lost_device(error):
-        sentence = _("The graphics device was lost: its driver was reset or crashed, or it was unplugged.")
+        sentence = _("The graphics card was lost: its driver was reset or crashed, or it was unplugged.")
         next_step = _(
             "What was written is kept. Send the message again; if it happens again, put fewer layers on the"
-            " GPU or restart the computer."
+            " graphics card or restart the computer."
         )
     elif error.exit_code == -4:
         sentence = _("The engine uses instructions that this processor does not have.")
-        next_step = _("Build the engine on this machine: python3 installers/engine.py")
+        next_step = _install_step()
     elif error.exit_code == -7:
         sentence = _("The model file was changed or shortened while the engine read from it.")
         next_step = _("What was written is kept. Check the file or download it again, then load it.")
@@ -171,12 +178,33 @@ def _generation(error: errors.GenerationFailed) -> Explanation:
     if _ran_out_of_memory(error):
         sentence = _("The engine ran out of memory in the middle of its work.")
         next_step = _(
-            "What was written is kept. Load the model anew with a smaller context or fewer layers on the GPU."
+            "What was written is kept. Load the model anew with a smaller context or fewer layers on the"
+            " graphics card."
         )
     elif _lost_device(error):
-        sentence = _("The graphics device was lost: its driver was reset or crashed, or it was unplugged.")
+        sentence = _("The graphics card was lost: its driver was reset or crashed, or it was unplugged.")
         next_step = _("What was written is kept. Load the model anew; if it fails, restart the computer.")
     return Explanation(_("The answer could not be continued"), sentence, next_step, _engine_detail(error))
+
+
+def _start_words(error: errors.EngineError) -> str:
+    """What the loader's words mean, where they name a library or a version; else ""."""
+    fault = fault_of(error)
+    if fault.kind in (FaultKind.OTHER, FaultKind.DAMAGED) or not (
+        fault.what or fault.kind is _NO_INSTRUCTION
+    ):
+        return ""
+    return refusal_words(fault.kind.value, fault.what)[0]
+
+
+def _install_step() -> str:
+    """How an engine comes here: a checkout builds it, an installed program brings it or downloads one."""
+    if checkout_root() is not None:
+        return _("Install it: python3 installers/engine.py")
+    return _(
+        "Install an engine: in the settings on the page Engine, or in a terminal with"
+        " clover-gui engine --install cpu"
+    )
 
 
 def _reason(error: errors.EngineError) -> str:

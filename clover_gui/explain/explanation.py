@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clover_gui import errors
 from clover_gui.i18n import _, capped
+from clover_gui.paths import PORTABLE_NAME, portable_folder
 
 DETAIL_LINE_LIMIT = 400
 DETAIL_LINES = 12
@@ -46,12 +47,19 @@ def _any_of_ours(error: errors.CloverError) -> Explanation:
 
 @explain.register
 def _data_folder(error: errors.DataFolderError) -> Explanation:
+    if error.folder == portable_folder():
+        step = _(
+            "Make the folder writable, or rename it: without a folder {name} beside it, the program uses"
+            " your usual folder."
+        ).format(name=PORTABLE_NAME)
+    else:
+        step = _("Make the folder writable, or choose another one (at the start: --data-dir FOLDER).")
     return Explanation(
         _("The data folder cannot be used"),
         _("Chats and settings cannot be kept in {folder}: {reason}.").format(
             folder=capped(str(error.folder), 120), reason=capped(error.reason)
         ),
-        _("Make the folder writable, or choose another one (at the start: --data-dir FOLDER)."),
+        step,
         cleaned(error.reason),
     )
 

@@ -130,7 +130,7 @@ def _corrupt(error: errors.ModelFileCorrupt) -> Explanation:
 @explain.register
 def _does_not_fit(error: errors.DoesNotFitError) -> Explanation:
     sentence = (
-        _("It needs {needed} on the GPU, and {available} are available there.")
+        _("It needs {needed} of graphics memory, and {available} are available.")
         if error.where == "gpu"
         else _("It needs {needed} of RAM, and {available} are available.")
     )

@@ -54,7 +54,7 @@ def likely_causes(machine: Machine) -> tuple[str, ...]:
     if "driver-error" in kinds:
         causes.append(_("The driver was updated while it was in use: start the machine again."))
     if "permission" in kinds:
-        causes.append(_("This user may not use the graphics device (on Linux: the groups render and video)."))
+        causes.append(_("This user may not use the graphics card (on Linux: the groups render and video)."))
     if "under WSL" in machine.system:
         causes.append(_("Under WSL the driver of Windows is used: install or update it there."))
     if not causes:
@@ -105,7 +105,7 @@ def describe_engine(engine: EngineInfo | EngineError) -> tuple[str, ...]:
 
 
 def _describe_device(device: EngineDevice) -> str:
-    return _("uses {name} ({backend}), {free} of {total} free").format(
+    return _("can use {name} ({backend}), {free} of {total} free").format(
         name=capped(device.description or device.name),
         backend=capped(device.backend, 20),
         free=size(device.memory_free_bytes),
@@ -153,7 +153,7 @@ def describe_plan(plan: FitPlan, layer_count: int | None = None) -> tuple[str, .
     """Where the model goes and what that needs. ``layer_count`` (of the model) makes shares tellable."""
     lines = [_placement(plan, layer_count)]
     if plan.gpu.total:
-        name = capped(plan.gpu_name) or _("GPU")
+        name = capped(plan.gpu_name) or _("Graphics card")
         lines.append(_need(name, plan.gpu, plan.gpu_available_bytes))
     lines.append(_need(_("RAM"), plan.ram, plan.ram_available_bytes))
     lines.append(
@@ -227,7 +227,7 @@ def _placement(plan: FitPlan, layer_count: int | None) -> str:
     several = len(plan.devices) > 1
     if plan.placement is Placement.FULL_GPU:
         if any(share.unified for share in plan.devices):
-            return _("The GPU computes the whole model, which lies in the RAM that it shares.")
+            return _("The graphics card computes the whole model, which lies in the RAM that it shares.")
         if several:
             return _("The whole model goes on the graphics cards.")
         return _("The whole model goes on the graphics card.")

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from clover_gui.hardware.machine import ProbeNote
-from clover_gui.i18n import _, capped, number, size
+from clover_gui.i18n import _, capped, ngettext, number, size
+from clover_gui.planning.cure import Cure, CureKind
 from clover_gui.planning.fit_watch import RefitOffer
-from clover_gui.planning.plan import FitPlan
+from clover_gui.planning.plan import FitPlan, Placement
 
 Fact = str | int | float
 
@@ -35,10 +36,10 @@ def _advice(key: str) -> str:
             "There is a graphics card ({gpu}), but the engine, although built for one, does not see it."
         ),
         "gpu-lost": _(
-            "The driver has lost the GPU, as can happen after sleep: it is not used until the machine is"
-            " started again."
+            "The driver has lost the graphics card, as can happen after sleep: it is not used until the"
+            " machine is started again."
         ),
-        "gpu-driver-missing": _("There is a graphics device without a working driver: {device}."),
+        "gpu-driver-missing": _("There is a graphics card without a working driver: {device}."),
         "gpu-driver-error": _("The graphics driver reports an error: {reason}."),
         "no-gpu": _(
             "No graphics card was found. Small models are quick enough on the processor; large ones are slow."
@@ -64,15 +65,18 @@ def warning_text(word: str) -> str:
         "gpu-unusable": _("The graphics card is not used: this engine cannot use it."),
         "gpu-not-seen": _("The graphics card is not used: the engine does not see it."),
         "gpu-lost": _(
-            "The driver has lost the GPU, as can happen after sleep: it is not used until the machine is"
-            " started again."
+            "The driver has lost the graphics card, as can happen after sleep: it is not used until the"
+            " machine is started again."
         ),
         "gpu-memory-disagrees": _(
             "The driver and the engine report different sizes of the graphics memory; the smaller one counts."
         ),
-        "gpu-not-used": _("The model should lie on the GPU, but the engine holds nothing there."),
+        "gpu-not-used": _("The model should lie on the graphics card, but the engine holds nothing there."),
         "more-than-planned": _("More graphics memory is in use than was planned."),
-        "software-gpu": _("The graphics device is only emulated in software and is not used."),
+        "software-gpu": _("The graphics card is only emulated in software and is not used."),
+        "chosen-gpu-missing": _(
+            "The graphics card that you chose is not there now; the choice is made automatically."
+        ),
         "not-on-gpu": _("The graphics card has too little free memory for a useful part of this model."),
         "context-limited": _("The context is limited to what the model was trained for."),
         "context-reduced": _("The context is smaller than usual, so that everything fits."),
@@ -100,6 +104,24 @@ def suggestion_text(word: str) -> str:
     }.get(word, "")
 
 
+def cure_text(cure: Cure) -> str:
+    """The one change with which it fits, as the text of the button that makes it."""
+    plan = cure.plan
+    if cure.kind is CureKind.EXPERTS:
+        if plan.placement is Placement.EXPERTS_ON_CPU:
+            return ngettext(
+                "Keep the experts of {count} layer in RAM",
+                "Keep the experts of {count} layers in RAM",
+                plan.cpu_expert_layers,
+            ).format(count=number(plan.cpu_expert_layers))
+        return _("Choose the place of the experts automatically")
+    return {
+        CureKind.KV_TYPE: _("Keep the context in the compact form (Q8_0)"),
+        CureKind.CONTEXT: _("Take {count} tokens of context").format(count=number(plan.context)),
+        CureKind.GRAPHICS: _("Choose the graphics cards automatically"),
+    }.get(cure.kind, _("Choose everything automatically"))
+
+
 def device_use_text(word: str) -> str:
     """Why a graphics device is used or not, by the word of a DeviceVerdict (pipeline/gpu_choice.py)."""
     return {
@@ -109,6 +131,9 @@ def device_use_text(word: str) -> str:
         "no-gpu-engine": _("not used: this engine was built for the processor only"),
         "slower": _("not used: a graphics card is faster"),
         "size-unknown": _("not used: the size of its memory is unknown"),
+        "not-chosen": _("not used, by your choice"),
+        "left-out": _("not used: the model runs better without it"),
+        "too-small": _("not used: too little of its memory is free for a useful part of the model"),
     }.get(word, "")
 
 
@@ -183,13 +208,24 @@ def note_text(note: ProbeNote) -> str:
     return f"{capped(note.probe, 30)}: {kind} ({capped(note.reason, 160)})"
 
 
-def store_text(condition: str, reason: str, set_aside: Path | None = None) -> str:
-    """What to say about a chat database that was not simply opened; "" when all is well."""
+def store_text(
+    condition: str, reason: str, set_aside: Path | None = None, *, chats: int = 0, messages: int = 0
+) -> str:
+    """What to say about a chat database that was not simply opened; "" when all is well.
+
+    ``chats`` and ``messages``: so many were saved from a damaged one.
+    """
     reason = capped(reason)
     if condition == "set-aside" and set_aside is not None:
-        return _("The file with your chats was damaged. It is kept as {name}; a new one was begun.").format(
+        kept = _("The file with your chats was damaged. It is kept as {name}.").format(
             name=capped(set_aside.name)
         )
+        if not chats:
+            return f"{kept} " + _("Nothing in it could be read, so you begin without chats.")
+        many_chats = ngettext("{count} chat", "{count} chats", chats).format(count=number(chats))
+        many = ngettext("{count} message", "{count} messages", messages).format(count=number(messages))
+        saved = _("{chats} with {messages} could be saved; the latest words may be missing.")
+        return f"{kept} " + saved.format(chats=many_chats, messages=many)
     if condition == "read-only":
         return _("The data folder cannot be written ({reason}): new chats are not kept.").format(
             reason=reason

@@ -7,8 +7,9 @@ sense; a settings panel is built from these.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-from clover_gui.i18n import _
+from clover_gui.i18n import _, capped
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,43 @@ def limit_settings() -> tuple[SettingText, ...]:
             0,
         ),
     )
+
+
+def presets_text(set_aside: Path | None) -> str:
+    """What to say when the person's own presets could not all be read; "" when they could."""
+    if set_aside is None:
+        return ""
+    return _("Some of your presets could not be read. The file is kept as {name}.").format(
+        name=capped(set_aside.name)
+    )
+
+
+def source_text(source: str) -> str:
+    """Where the makers' values stand; ``source`` is that of resources/catalog.toml."""
+    known = {
+        "common middle values; the makers of this model are not known here": _(
+            "Common middle values; the makers of this model are not known here."
+        ),
+        "values of its base model Qwen3.6-35B-A3B for thinking": _(
+            "Values of its base model Qwen3.6-35B-A3B for thinking."
+        ),
+        "values of its base model Qwen3.6-35B-A3B for thinking about precise work, as code": _(
+            "Values of its base model Qwen3.6-35B-A3B for thinking about precise work, as code."
+        ),
+        "values of its base model Qwen3.6-35B-A3B without thinking": _(
+            "Values of its base model Qwen3.6-35B-A3B without thinking."
+        ),
+        "model card of Qwen3-0.6B-GGUF, thinking mode, with its advice for quantised files": _(
+            "Model card of Qwen3-0.6B-GGUF, thinking mode, with its advice for quantised files."
+        ),
+        "model card of Qwen3-0.6B-GGUF, non-thinking mode, with its advice for quantised files": _(
+            "Model card of Qwen3-0.6B-GGUF, non-thinking mode, with its advice for quantised files."
+        ),
+        "example in the model card of SmolLM2-135M-Instruct": _(
+            "Example in the model card of SmolLM2-135M-Instruct."
+        ),
+    }
+    return known.get(source, source)
 
 
 def preset_title(mode: str) -> str:

@@ -74,6 +74,7 @@ class Nvml(Protocol):
     def nvmlInit(self) -> None: ...
     def nvmlShutdown(self) -> None: ...
     def nvmlSystemGetDriverVersion(self) -> str | bytes: ...
+    def nvmlSystemGetCudaDriverVersion_v2(self) -> int: ...
     def nvmlDeviceGetCount(self) -> int: ...
     def nvmlDeviceGetHandleByIndex(self, index: int, /) -> object: ...
     def nvmlDeviceGetName(self, handle: object, /) -> str | bytes: ...
@@ -195,6 +196,28 @@ def _read_one(nvml: Nvml, index: int, driver: str, memory: Memory) -> Gpu:
         bus_id=_bus_id(nvml, handle),
         drives_display=_drives_display(nvml, handle),
     )
+
+
+def driver_cuda_version(
+    root: Path = Path("/"),
+    platform: str = sys.platform,
+    load: Callable[[Path], Nvml] = load_pynvml,
+) -> tuple[int, int] | None:
+    """The newest CUDA version that the driver serves; None without a driver that works. Never raises."""
+    if not driver_may_be_present(root, platform):
+        return None
+    try:
+        nvml = load(root)
+        nvml.nvmlInit()
+    except Exception:  # why there is none is told by probe_nvidia
+        return None
+    try:
+        number = int(nvml.nvmlSystemGetCudaDriverVersion_v2())  # 12040 for 12.4
+        return number // 1000, number % 1000 // 10
+    except nvml.NVMLError:
+        return None
+    finally:
+        shut_down(nvml)
 
 
 def read_vram_use(nvml: Nvml, index: int, pids: Collection[int]) -> VramUse:

@@ -18,6 +18,10 @@ from clover_gui.pipeline.gpu_choice import GPU_NOT_SEEN, GPU_UNUSABLE, choose_gp
 
 LITTLE_FREE_RAM_BYTES = 2 << 30
 CLOVER_DISK_BYTES = 22 << 30  # the file of about 20 GB, and some room to work
+CURED_BY_ENGINE = frozenset(
+    {"engine-missing", "engine-failed", "engine-too-old", "gpu-unusable", "gpu-not-seen"}
+)
+"""Keys of advice that another build of the engine could cure."""
 DEFAULT_INSTALLER = "python3 installers/engine.py"
 
 

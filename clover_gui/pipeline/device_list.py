@@ -8,6 +8,7 @@ from clover_gui.engine.protocol import EngineInfo
 from clover_gui.explain import describe_gpu, describe_gpus, device_use_text
 from clover_gui.hardware.machine import Machine
 from clover_gui.pipeline.gpu_choice import DeviceUse, judge_devices
+from clover_gui.planning.plan import FitPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +19,17 @@ class DeviceRow:
     used: bool
 
 
-def device_rows(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceRow, ...]:
+def device_rows(
+    machine: Machine, engine: EngineInfo | None, wish: str = "", plan: FitPlan | None = None
+) -> tuple[DeviceRow, ...]:
     """The devices, the used ones first; one row that says so where there is none.
 
-    ``engine`` None: it was not asked, or there is none, so nothing is said about use.
+    ``engine`` None: it was not asked, or there is none, so nothing is said about use. ``wish`` is what the
+    person chose (``Wishes.graphics``); ``plan``, where there is one, tells what is really used.
     """
     if engine is None:
         return tuple(DeviceRow(text, bool(machine.gpus)) for text in describe_gpus(machine))
-    verdicts = judge_devices(machine, engine)
+    verdicts = judge_devices(machine, engine, wish, plan)
     if not verdicts:
         return tuple(DeviceRow(text, False) for text in describe_gpus(machine))
     return tuple(

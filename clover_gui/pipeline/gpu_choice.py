@@ -11,12 +11,14 @@ from enum import StrEnum
 
 from clover_gui.engine.protocol import EngineDevice, EngineInfo
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
+from clover_gui.planning.plan import PROCESSOR_ONLY, FitPlan
 
 GPU_UNUSABLE = "gpu-unusable"  # a GPU is there, and this engine build has no GPU support
 GPU_LOST = "gpu-lost"  # the driver knows the card and cannot reach it any more, often after sleep
 GPU_NOT_SEEN = "gpu-not-seen"  # the engine was built for GPUs and lists none of those that are there
 GPU_DISAGREES = "gpu-memory-disagrees"  # driver and engine report different sizes; the lower one counts
 SOFTWARE_GPU = "software-gpu"  # the only device of the engine is an emulation on the processor
+GPU_CHOICE_MISSING = "chosen-gpu-missing"  # the device that was chosen by hand is not there: automatic
 
 _SOFTWARE = ("llvmpipe", "lavapipe", "swiftshader", "softpipe", "basic render")
 _VENDORS = ("nvidia", "amd", "intel", "apple")
@@ -58,6 +60,9 @@ class DeviceUse(StrEnum):
     NO_GPU_ENGINE = "no-gpu-engine"  # the engine was built without GPUs
     SLOWER = "slower"  # graphics inside the processor, beside a card
     SIZE_UNKNOWN = "size-unknown"
+    NOT_CHOSEN = "not-chosen"  # the person wants another one, or none
+    LEFT_OUT = "left-out"  # the plan does better without it
+    TOO_SMALL = "too-small"  # it cannot hold any useful part of the model
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,40 +73,74 @@ class DeviceVerdict:
     use: DeviceUse
 
 
-def choose_gpu(machine: Machine, engine: EngineInfo) -> GpuChoice:
+def choose_gpu(machine: Machine, engine: EngineInfo, wish: str = "") -> GpuChoice:
     """What the engine will use: all its cards, else the graphics of the processor. A card always wins.
 
     Memory figures are the driver's where it tells them, else the engine's; where the two disagree, the
     lower one. A software device is never chosen. Warns when a GPU worth using is there and cannot be used.
+
+    ``wish`` (``Wishes.graphics``) is a device to use alone, or PROCESSOR_ONLY. A device that is not there
+    now is said, and the choice is made as without a wish.
     """
+    if wish == PROCESSOR_ONLY:
+        return GpuChoice(None)
     devices = [device for device in engine.devices if device.type in ("gpu", "igpu")]
     real = [device for device in devices if not _is_software(device)]
     if not real:
-        return GpuChoice(None, _warnings(machine, engine, software=bool(devices)))
+        warnings = _warnings(machine, engine, software=bool(devices))
+        return GpuChoice(None, (*warnings, GPU_CHOICE_MISSING) if wish else warnings)
     candidates, warnings = _described(real, machine)
     if _lost(machine):
         warnings = (GPU_LOST, *warnings)
-    best = max(candidates, key=_worth)
-    used = tuple(gpu for gpu in candidates if gpu.kind is best.kind)
+    wished = [gpu for gpu in candidates if wish and gpu_id(gpu) == wish]
+    if wish and not wished:
+        warnings = (GPU_CHOICE_MISSING, *warnings)
+    best = max(wished or candidates, key=_worth)
+    used = tuple(gpu for gpu in wished or candidates if gpu.kind is best.kind)
     if best.kind is not DeviceKind.DISCRETE:
         used = (best,)
     return GpuChoice(best, warnings, used)
 
 
-def judge_devices(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceVerdict, ...]:
+def usable_gpus(machine: Machine, engine: EngineInfo) -> tuple[Gpu, ...]:
+    """Every device that the engine could use, in its order: those that a person can choose from."""
+    devices = [device for device in engine.devices if device.type in ("gpu", "igpu")]
+    return tuple(_described([device for device in devices if not _is_software(device)], machine)[0])
+
+
+def gpu_id(gpu: Gpu) -> str:
+    """What a choice by hand is kept by: the same from one start to the next, and another one where another
+    card sits in the same place. Twins whose places nobody tells share it."""
+    return f"{gpu.bus_id} {gpu.name}".strip()
+
+
+def name_of_id(wish: str) -> str:
+    """The name in a ``gpu_id``, for a device that is not there."""
+    place, _, name = wish.partition(" ")
+    return name if ":" in place and name else wish
+
+
+def judge_devices(
+    machine: Machine, engine: EngineInfo | None, wish: str = "", plan: FitPlan | None = None
+) -> tuple[DeviceVerdict, ...]:
     """Every device that was found, the used ones first, each with the reason. ``engine`` None: none yet.
-    A device that only the engine lists comes as well, if it is used."""
-    choice = choose_gpu(machine, engine) if engine is not None else GpuChoice(None)
+    A device that only the engine lists comes as well, if it could be used. ``wish`` as for ``choose_gpu``;
+    ``plan`` tells which of the chosen devices get a part of the model."""
+    choice = choose_gpu(machine, engine, wish) if engine is not None else GpuChoice(None)
     used = {_key(gpu): gpu for gpu in choice.gpus}
+    usable = usable_gpus(machine, engine) if engine is not None and wish else ()
+    could = {_key(gpu) for gpu in usable}
     verdicts = [
-        DeviceVerdict(gpu, DeviceUse.USED if _is_sized(gpu) else DeviceUse.SIZE_UNKNOWN)
-        for gpu in choice.gpus
+        DeviceVerdict(gpu, _use(gpu, plan) if _key(gpu) in used else DeviceUse.NOT_CHOSEN)
+        for gpu in usable or choice.gpus
         if gpu.source.startswith("engine:")
     ]
     for gpu in machine.gpus:
         chosen = used.get(_key(gpu))
         if chosen is not None:
-            use = DeviceUse.USED if _is_sized(chosen) else DeviceUse.SIZE_UNKNOWN
+            use = _use(chosen, plan)
+        elif _key(gpu) in could:
+            use = DeviceUse.NOT_CHOSEN
         elif gpu.source == "pci":
             use = DeviceUse.NO_DRIVER
         elif choice.gpu is not None and _RANK[gpu.kind] < _RANK[choice.gpu.kind]:
@@ -112,6 +151,15 @@ def judge_devices(machine: Machine, engine: EngineInfo | None) -> tuple[DeviceVe
             use = DeviceUse.NOT_SEEN
         verdicts.append(DeviceVerdict(gpu, use))
     return tuple(sorted(verdicts, key=lambda verdict: verdict.use is not DeviceUse.USED))
+
+
+def _use(gpu: Gpu, plan: FitPlan | None) -> DeviceUse:
+    """What becomes of a device that was chosen."""
+    if not _is_sized(gpu):
+        return DeviceUse.SIZE_UNKNOWN
+    if plan is None or any((s.name, s.bus_id) == (gpu.name, gpu.bus_id) for s in plan.devices):
+        return DeviceUse.USED
+    return DeviceUse.LEFT_OUT if plan.devices else DeviceUse.TOO_SMALL
 
 
 def _is_sized(gpu: Gpu) -> bool:

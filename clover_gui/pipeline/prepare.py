@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -99,6 +99,8 @@ class ReadyToChat:
     """The last event: everything that the chat and its gauges need to know.
 
     ``measured`` compares the plan with what is really in use; ``gpus`` are the devices that hold a part.
+    ``info`` and ``wishes`` are what it was planned with, so that it can be planned anew; ``replanned`` is
+    the last time that another plan took the place of the first on the way, if any.
     """
 
     machine: Machine
@@ -107,6 +109,9 @@ class ReadyToChat:
     loaded: Loaded
     measured: Measured | None = None
     gpus: tuple[Gpu, ...] = ()
+    info: EngineInfo | None = None
+    wishes: Wishes = field(default_factory=Wishes)
+    replanned: Replanned | None = None
 
 
 class RepairWish(StrEnum):
@@ -134,9 +139,10 @@ StageEvent = (
 
 
 async def look_around(
-    engine: Engine, disk_path: Path
+    engine: Engine, disk_path: Path, graphics: str = ""
 ) -> AsyncGenerator[MachineProbed | EngineDescribed, None]:
-    """The first two stages: machine and engine, looked at side by side. ``disk_path`` is where models lie.
+    """The first two stages: machine and engine, looked at side by side. ``disk_path`` is where models lie;
+    ``graphics`` is the person's choice (``Wishes.graphics``).
 
     Raises:
         EngineError: there is no engine that works (MachineProbed came before).
@@ -146,7 +152,7 @@ async def look_around(
         machine = await asyncio.to_thread(probe_machine, disk_path)
         yield MachineProbed(machine)
         info = await describing
-        yield EngineDescribed(info, choose_gpu(machine, info))
+        yield EngineDescribed(info, choose_gpu(machine, info, graphics))
     finally:
         await settle(describing)
 
@@ -175,10 +181,11 @@ async def prepare(
         RepairError: it needs a repair that is not wished (RepairNeeded) or not possible.
         DoesNotFitError: no placement is possible.
     """
+    wishes = wishes or Wishes()
     machine: Machine | None = None
     gpu: GpuChoice | None = None
     info: EngineInfo | None = None
-    async with contextlib.aclosing(look_around(engine, disk_path)) as stages:
+    async with contextlib.aclosing(look_around(engine, disk_path, wishes.graphics)) as stages:
         async for stage in stages:
             yield stage
             if isinstance(stage, MachineProbed):
@@ -196,7 +203,7 @@ async def prepare(
         _refuse_unknown_architecture(info, model)
     else:
         yield Examined(examination)
-    placer = Placer(engine, machine, model, wishes or Wishes(), gpu, services or Services())
+    placer = Placer(engine, machine, model, wishes, gpu, services or Services())
     planned = await placer.plan()
     yield planned
     repaired = examination is not None and _is_to_be_repaired(examination, info, repair)
@@ -210,17 +217,30 @@ async def prepare(
                 if isinstance(progress, RepairDone):
                     model_path = progress.path
         model = await asyncio.to_thread(read_model_file, model_path)
-        placer = Placer(engine, machine, model, wishes or Wishes(), gpu, services or Services())
+        placer = Placer(engine, machine, model, wishes, gpu, services or Services())
         planned = await placer.plan()
+    replanned: Replanned | None = None
     async with contextlib.aclosing(placer.place(planned)) as steps:
         async for step in steps:
+            if isinstance(step, Replanned):
+                replanned = step
             if isinstance(step, Placed):
                 if repaired:
                     check = await ask_whether_it_speaks(engine)
                     await note_speech(model_path, check)
                     yield SpeechChecked(check)
                 used = step.gpus if step.plan.gpu_layers else ()
-                yield ReadyToChat(step.machine, model, step.plan, step.loaded, step.measured, used)
+                yield ReadyToChat(
+                    step.machine,
+                    model,
+                    step.plan,
+                    step.loaded,
+                    step.measured,
+                    used,
+                    info,
+                    wishes,
+                    replanned,
+                )
             else:
                 yield step
 

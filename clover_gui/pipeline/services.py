@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clover_gui.engine.client import EngineClient
 from clover_gui.hardware.bandwidth import measure_ram_bandwidth
-from clover_gui.pipeline.dry_run import DryRunner
+from clover_gui.pipeline.dry_run import DryEngine, DryRunner
 from clover_gui.pipeline.free_memory import FreeMemory
 from clover_gui.pipeline.measurements import FILE_NAME, Measurements
 
@@ -23,7 +24,8 @@ class Services:
     measure_bandwidth: Callable[[int], int] | None = None
 
     @classmethod
-    def for_folder(cls, folder: Path) -> Services:
-        """The usual ones; measurements are kept in this (data) folder if it exists."""
+    def for_folder(cls, folder: Path, make_engine: Callable[[], DryEngine] = EngineClient) -> Services:
+        """The usual ones; measurements are kept in this (data) folder if it exists. ``make_engine`` makes the
+        engines for dry runs: they must take the same libraries as the one that loads."""
         known = Measurements(folder / FILE_NAME if folder.is_dir() else None)
-        return cls(DryRunner(), known, measure_bandwidth=measure_ram_bandwidth)
+        return cls(DryRunner(make_engine), known, measure_bandwidth=measure_ram_bandwidth)

@@ -11,6 +11,8 @@ from enum import StrEnum
 DEFAULT_BATCH = 512
 # The working buffer grows with the batch, and no device gains by more than this.
 LARGEST_BATCH = 2048
+# ``Wishes.graphics`` of somebody who wants no graphics card to be used.
+PROCESSOR_ONLY = "processor"
 
 
 class Placement(StrEnum):
@@ -39,7 +41,8 @@ class KvType(StrEnum):
 class Wishes:
     """What the person set by hand; None means: choose for me. ``reserve_bytes`` is kept free on each GPU.
 
-    ``batch`` is the number of prompt tokens that are computed at once, at most LARGEST_BATCH.
+    ``batch`` is the number of prompt tokens that are computed at once, at most LARGEST_BATCH. ``graphics``
+    is the device to use alone (``pipeline.gpu_choice.gpu_id``), PROCESSOR_ONLY, or "" for the best choice.
     """
 
     context: int | None = None
@@ -49,6 +52,7 @@ class Wishes:
     threads: int | None = None
     reserve_bytes: int | None = None
     batch: int = DEFAULT_BATCH
+    graphics: str = ""
 
 
 @dataclass(frozen=True, slots=True)

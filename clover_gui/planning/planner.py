@@ -22,7 +22,15 @@ from clover_gui.hardware.machine import DeviceKind, Gpu, Machine
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.planning.budget import Budget, Known, usable_bytes
 from clover_gui.planning.memory import Layout, all_gpu_layers, padded
-from clover_gui.planning.plan import LARGEST_BATCH, DoesNotFit, FitPlan, KvType, Placement, Wishes
+from clover_gui.planning.plan import (
+    LARGEST_BATCH,
+    PROCESSOR_ONLY,
+    DoesNotFit,
+    FitPlan,
+    KvType,
+    Placement,
+    Wishes,
+)
 from clover_gui.planning.refusal import no_gpu_fit, no_ram_fit
 
 USUAL_CONTEXT = 32768
@@ -250,10 +258,10 @@ class _Planner:
 
     def _warnings(self, layout: Layout) -> tuple[str, ...]:
         placement, has_gpu = self._placement(layout), self._budget.has_gpu
-        by_hand = self._wishes.gpu_layers == 0
+        by_hand = self._wishes.gpu_layers == 0 or self._wishes.graphics == PROCESSOR_ONLY
         usual = self._usual_context() if layout.gpu_layers else min(self._usual_context(), _CPU_CONTEXT)
         found = {
-            "gpu-unusable": self._has_devices and not has_gpu,
+            "gpu-unusable": self._has_devices and not has_gpu and not by_hand,
             "not-on-gpu": has_gpu and placement is Placement.CPU_ONLY and not by_hand,
             "context-limited": (self._wishes.context or 0) > self._trained,
             "context-reduced": layout.context < usual,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -22,23 +23,24 @@ from shiboken6 import isValid
 
 from clover_gui import i18n, resources
 from clover_gui import settings as settings_file
-from clover_gui.errors import DataFolderError
-from clover_gui.i18n import _
+from clover_gui.errors import CloverError, DataFolderError
+from clover_gui.i18n import _, capped
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
 from clover_gui.settings import LoadedSettings, Settings
 from clover_gui.ui import loop
 from clover_gui.ui.errors import ErrorReporter, show_and_wait
+from clover_gui.ui.file_open import FileOpenWatcher
 from clover_gui.ui.garbage import UiThreadCollector
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.settings.diagnostics_dialog import DiagnosticsDialog
-from clover_gui.ui.settings.settings_dialog import SettingsDialog
 from clover_gui.ui.single_instance import SingleInstance
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.theme import Mode, Theme
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
 if TYPE_CHECKING:
+    from clover_gui.storage.places import Place
     from clover_gui.ui.workspace import Workspace
 
 log = logging.getLogger(__name__)
@@ -80,11 +82,14 @@ class Application:
         self._reporter = ErrorReporter(self._recent_log)
         self._tasks = TaskSet(self._reporter.report)
         self._instance = SingleInstance(data.root, data.instance_lock)
+        self._is_started = False
+        self._waiting_file = ""  # asked for before the pages could show it
+        self._to_remove: list[Place] = []
 
     def run(self, driver: Driver | None = None) -> int:
         """From the first window to the last word; the exit code."""
         if not self._instance.acquire():
-            if self._instance.hand_over():
+            if self._instance.hand_over(self._named_file()):
                 self._collector.end()
                 return 0
             self._say_taken()
@@ -96,6 +101,11 @@ class Application:
         self.window.restore_place(self._settings.window)
         self.window.show()
         self._instance.raise_requested.connect(self.window.come_forward)
+        self._instance.open_requested.connect(self._open_from_outside)
+        if sys.platform == "darwin":  # a filter costs a little with every event
+            self._file_watcher = FileOpenWatcher()
+            self._file_watcher.file_opened.connect(self._open_from_outside)
+            self._qt.installEventFilter(self._file_watcher)
         signal.signal(signal.SIGINT, lambda _number, _frame: self.window.close())
         try:
             return loop.run(self._qt, lambda: self._main(driver), self._reporter.report)
@@ -107,9 +117,30 @@ class Application:
         finally:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self._instance.release()
+            if self._to_remove:
+                self._remove()
             self.window.deleteLater()
             self._qt.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             self._collector.end()
+
+    def _named_file(self) -> str:
+        """The file that the first window shall show, in full: its process may stand in another folder."""
+        if not self._model:
+            return ""
+        from clover_gui.catalog.index import resolve_model
+
+        folder = settings_file.models_folder(self._settings, self._data)
+        try:
+            return str(resolve_model(self._model, folder))
+        except CloverError:
+            return str(Path(self._model).absolute())
+
+    def _open_from_outside(self, file: str) -> None:
+        """A model file from a second start or from the system's file manager."""
+        if self._is_started:
+            self.workspace.open_file(Path(file))
+        else:
+            self._waiting_file = file
 
     def _say_taken(self) -> None:
         """Another window has this data folder and does not answer: two of them would harm the chats."""
@@ -127,11 +158,18 @@ class Application:
         self.workspace = Workspace(
             self.window, self._theme, self._tasks, self._data, lambda: self._settings, self._change_settings
         )
+        self._make_desk()
         self._connect()
         code = 0
         try:
+            await self._desk.move.settle()
             await self.workspace.start(self._model or self._settings.model_path, bool(self._model))
+            self._is_started = True
+            if self._waiting_file:
+                self.workspace.open_file(Path(self._waiting_file))
             self._say_problems()
+            await self._desk.move.offer_to_go_on(self.window)
+            self._look_for_new_version()
             if driver is not None:
                 code = await driver(self.window, self.workspace)
             else:
@@ -155,11 +193,56 @@ class Application:
         # Rendering is needed with the first answer only; its imports take a tenth of a second.
         threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
 
+    def _make_desk(self) -> None:
+        """The settings, and what can be asked for there."""
+        from clover_gui.ui.model_use import WindowModelUse
+        from clover_gui.ui.new_version_notice import NewVersionNotice
+        from clover_gui.ui.settings.models_move import SettingsAccess
+        from clover_gui.ui.settings.settings_desk import SettingsDesk
+
+        workspace = self.workspace
+        self._desk = SettingsDesk(
+            self.window,
+            self._data,
+            SettingsAccess(lambda: self._settings, self._change_settings),
+            workspace.engines,
+            WindowModelUse(workspace.engine, workspace.setup, lambda: workspace.chat),
+            self._theme,
+            self._tasks,
+            self._say_not_saved,
+        )
+        self._desk.removal_agreed.connect(self._remove_at_the_end)
+        self._new_version = NewVersionNotice(self.window, self._tasks)
+
+    def _remove_at_the_end(self, places: list[Place]) -> None:
+        """The files are in use as long as the window is there."""
+        self._to_remove = places
+        self.window.close()
+
+    def _look_for_new_version(self) -> None:
+        if not self._settings.look_for_new_versions:
+            return
+        from clover_gui.pipeline.new_version import NewVersionCheck
+
+        self._new_version.look(NewVersionCheck(self._data.new_version, proxy=self._settings.proxy).look)
+
+    def _remove(self) -> None:
+        """Nothing of this program is open any more, but its log."""
+        from clover_gui.storage.removing import remove_places
+
+        start_logging(None, "window", quiet=True)
+        failed = remove_places(self._to_remove, self._data.root)
+        if failed:
+            lines = [_("These files could not be removed:")]
+            lines += [f"{capped(str(item.path), 200)}: {capped(item.reason)}" for item in failed[:10]]
+            show_and_wait(_("Remove everything"), "\n".join(lines))
+
     def _connect(self) -> None:
         window = self.window
         window.chat_page.settings_requested.connect(self._open_settings)
         window.chat_page.diagnostics_requested.connect(self._open_diagnostics)
         window.setup_page.settings_requested.connect(self._open_settings)
+        self.workspace.engines.page_requested.connect(lambda: self._show_settings(engine_first=True))
         window.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.open_file_requested.connect(self._open_file)
         window.setup_page.model_card.page_requested.connect(lambda url: QDesktopServices.openUrl(QUrl(url)))
@@ -185,6 +268,8 @@ class Application:
             self._translate_qt()
             self.window.retranslate()
             self.workspace.retranslate()
+        if settings.look_for_new_versions and not old.look_for_new_versions:
+            self._look_for_new_version()
         if settings == old or self._folder_problem is not None:
             return
         try:
@@ -198,9 +283,10 @@ class Application:
         self.window.chat_page.notice.show_notice(text, NoticeKind.WARNING)
 
     def _open_settings(self) -> None:
-        dialog = SettingsDialog(self._settings, self._data.root, self.window)
-        dialog.saved.connect(self._change_settings)
-        dialog.open()
+        self._show_settings(engine_first=False)
+
+    def _show_settings(self, *, engine_first: bool) -> None:
+        self._desk.open(engine_first=engine_first)
 
     def _open_diagnostics(self) -> None:
         """The report for a problem; the person sees it before it is saved."""

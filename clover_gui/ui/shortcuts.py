@@ -23,11 +23,13 @@ class Keys:
     ATTACH = "Ctrl+Shift+A"
     OPTIONS = "Ctrl+I"
     REGENERATE = "Ctrl+R"
+    CONTINUE = "Ctrl+G"
     COPY_ANSWER = "Ctrl+Shift+C"
     DETAILS = "Ctrl+D"
     FIND = "Ctrl+F"
     HELP = "Ctrl+/"
     MODEL = "Ctrl+M"
+    MEMORY = "Ctrl+Shift+M"
     OPEN_FILE = "Ctrl+O"
     SETTINGS = "Ctrl+,"
     QUIT = "Ctrl+Q"
@@ -62,6 +64,7 @@ def key_help() -> tuple[tuple[str, tuple[KeyHelp, ...]], ...]:
             (
                 _help(Keys.FIND, _("Find in this chat")),
                 _help(Keys.REGENERATE, _("Answer the last message again")),
+                _help(Keys.CONTINUE, _("Go on with an answer that was cut")),
                 _help(Keys.COPY_ANSWER, _("Copy the last answer")),
                 _help(Keys.DETAILS, _("Details of the last answer")),
                 _help("Tab", _("Go to the next button; in a message: copy, answer again, links")),
@@ -86,6 +89,7 @@ def key_help() -> tuple[tuple[str, tuple[KeyHelp, ...]], ...]:
             _("Program"),
             (
                 _help(Keys.MODEL, _("Choose a model")),
+                _help(Keys.MEMORY, _("Show or close the memory panel")),
                 _help(Keys.OPEN_FILE, _("Open a model file")),
                 _help(Keys.SETTINGS, _("Settings")),
                 _help(Keys.HELP, _("This sheet")),

@@ -1,4 +1,4 @@
-"""One window per data folder: a second start hands over and raises the first window.
+"""One window per data folder: a second start hands over, with the model file it was given, and ends.
 
 A QLockFile decides who is first (it notices locks of dead processes by itself), a local socket that
 only this person may open carries the wish to be raised. Two data folders are two instances.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import getpass
 import hashlib
+import json
 import os
 import time
 from pathlib import Path
@@ -16,13 +17,18 @@ from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 RAISE = b"raise\n"
+OPEN = b"open "  # and the file's name as a JSON string, which has no line ends
 REQUEST_TIMEOUT_MS = 300
 
 
 class SingleInstance(QObject):
-    """``acquire`` is True for the first; the others call ``hand_over`` and end."""
+    """``acquire`` is True for the first; the others call ``hand_over`` and end.
+
+    ``open_requested`` carries the absolute name of a model file, as another start of this person gave it.
+    """
 
     raise_requested = Signal()
+    open_requested = Signal(str)
 
     def __init__(self, folder: Path, lock_path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -43,14 +49,15 @@ class SingleInstance(QObject):
         self._server = server
         return True
 
-    def hand_over(self, timeout_s: float = 3.0) -> bool:
-        """Ask the first window to come to the front; whether it answered in time."""
+    def hand_over(self, model_file: str = "", timeout_s: float = 3.0) -> bool:
+        """Ask the first window to come to the front and to show ``model_file``; whether it answered."""
+        request = OPEN + json.dumps(model_file).encode() + b"\n" if model_file else RAISE
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
             socket = QLocalSocket()
             socket.connectToServer(self._name)
             if socket.waitForConnected(200):
-                socket.write(RAISE)
+                socket.write(request)
                 socket.waitForBytesWritten(500)
                 return socket.waitForReadyRead(1000)
             time.sleep(0.05)  # the first one may stand between its lock and its socket
@@ -69,11 +76,26 @@ class SingleInstance(QObject):
             # Waited for on the spot: it comes from a process of the same person that has just been started,
             # and a socket without slots of ours cannot outlive what they refer to.
             socket.waitForReadyRead(REQUEST_TIMEOUT_MS)
-            if bytes(socket.readAll().data()) == RAISE:
+            request = bytes(socket.readAll().data())
+            model_file = _named_file(request)
+            if request == RAISE or model_file:
                 socket.write(b"ok\n")
                 socket.flush()
                 self.raise_requested.emit()
+            if model_file:
+                self.open_requested.emit(model_file)
             socket.disconnectFromServer()
+
+
+def _named_file(request: bytes) -> str:
+    """The file of an OPEN request; "" for anything else."""
+    if not request.startswith(OPEN) or not request.endswith(b"\n"):
+        return ""
+    try:
+        name = json.loads(request[len(OPEN) :])
+    except ValueError:
+        return ""
+    return name if isinstance(name, str) and os.path.isabs(name) else ""  # noqa: PTH117  # "" stays ""
 
 
 def _socket_name(folder: Path) -> str:

@@ -62,6 +62,9 @@ QComboBox::down-arrow { image: url("$combo_arrow"); width: ${em8}px; height: ${e
 
 QFrame[kind="card"] { background: $background; border: 1px solid $border; border-radius: ${em5}px; }
 QLabel[kind="muted"] { color: $muted; }
+QLabel[kind="strong"] { font-weight: 600; }
+QLabel[kind="badge"] { color: $accent; font-weight: 600; }
+QLabel[kind="badge-warning"] { color: $warning; font-weight: 600; }
 QLabel[kind="warning"] { color: $warning; }
 QLabel[kind="danger"] { color: $danger; }
 QLabel[kind="title"] { font-size: ${title}pt; font-weight: 600; }
@@ -78,6 +81,7 @@ QScrollBar::handle:vertical { min-height: ${em20}px; }
 QScrollBar::handle:horizontal { min-width: ${em20}px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 """
 )
 

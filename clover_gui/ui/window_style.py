@@ -21,13 +21,18 @@ _SHEET = Template(
 #chatList::item:hover { background: $raised; }
 #chatList::item:selected { background: $raised; color: $text; font-weight: 600; }
 #chatList QLineEdit { padding: 0 ${e3}px; }
-#chatSearch { background: $background; }
+#chatSearch { background: $background; padding-left: ${e2}px; }
 QFrame[kind="chip"] { background: $raised; border: 1px solid $border; border-radius: ${e6}px; }
-#dialogContent { background: $surface; }
+#dialogContent, #settingsPage { background: $surface; }
+#settingsList { background: transparent; border: 2px solid transparent; border-radius: ${e3}px; outline: 0; }
+#settingsList:focus { border-color: $focus; }
+#settingsList::item { padding: ${e3}px ${e4}px; border-radius: ${e3}px; color: $text; }
+#settingsList::item:hover { background: $raised; }
+#settingsList::item:selected { background: $raised; color: $text; font-weight: 600; }
 QSlider::groove:horizontal { background: $border; height: ${e2}px; border-radius: ${r2}px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: ${r2}px; }
 QSlider::handle:horizontal { background: $accent; border: 1px solid $accent; width: ${e7}px; height: ${e7}px;
-    margin: -${e3}px 0; border-radius: ${e4}px; }
+    margin: -${e3}px 0; border-radius: ${handle}px; }
 QSlider:focus { border: 1px solid $focus; border-radius: ${e3}px; }
 #chatHeader { background: $background; border-bottom: 1px solid $border; }
 #modelButton { color: $text; font-weight: 600; }
@@ -40,7 +45,10 @@ QSlider:focus { border: 1px solid $focus; border-radius: ${e3}px; }
 #thinkingSwitch:focus { border: 2px solid $focus; }
 #gaugeCaption { color: $muted; }
 #gauge { border: 2px solid transparent; border-radius: ${e3}px; }
+#gauge[active="true"]:hover { background: $raised; }
 #gauge:focus { border-color: $focus; }
+#memoryPanel { background: $surface; border: 0; }
+#memoryArea, #memoryContent { background: $surface; }
 #card { background: $surface; border: 1px solid $border; border-radius: ${e5}px; }
 #cardTitle { font-weight: 600; font-size: ${card}pt; }
 #heading { font-weight: 600; font-size: ${heading}pt; }
@@ -76,6 +84,8 @@ def window_style(colors: Colors, em: float, points: float) -> str:
     # White or black, whichever stands on the accent: a sheet can only name a file.
     values["check"] = resources.path(f"icons/sheet/check-{'dark' if colors.dark else 'light'}.svg").as_posix()
     values["r2"] = str(max(1, round(em * 0.2) // 2))
+    # As high as its groove and the negative margins; a larger radius than half of that counts as none.
+    values["handle"] = str((int(values["e2"]) + 2 * int(values["e3"])) // 2)
     values["r7"] = str(round(em * 0.7) // 2 + 2)
     values["welcome"] = f"{points * 1.5:.1f}"
     values["card"] = f"{points * 1.1:.1f}"

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from clover_gui.chat.message import MessageState
+from clover_gui.chat.message import Attachment, MessageState
 from clover_gui.chat.opening import open_store
 from clover_gui.chat.store import ChatStore
 
@@ -22,7 +22,8 @@ MESSAGES_PER_CHAT = 50
 
 
 def fill(path: Path, count: int) -> None:
-    """``count`` messages of a vocabulary with natural frequencies, in chats of fifty."""
+    """``count`` messages of a vocabulary with natural frequencies, in chats of fifty: answers with thoughts
+    of twice their length, every tenth question with a file of ten times its length."""
     dice = random.Random(1)
     vocabulary = [
         "".join(dice.choices("abcdefghijklmnopqrstuvwxyz", k=dice.randint(2, 9))) for _ in range(20_000)
@@ -34,12 +35,19 @@ def fill(path: Path, count: int) -> None:
         if number % (MESSAGES_PER_CHAT // 2) == 0:
             chat = store.create_chat(title=f"Chat {number}")
         text = " ".join(dice.choices(vocabulary, weights, k=WORDS_PER_MESSAGE))
-        message = store.add_user_message(chat.id, text)
+        files = []
+        if number % 10 == 0:
+            content = " ".join(dice.choices(vocabulary, weights, k=10 * WORDS_PER_MESSAGE))
+            files = [Attachment(f"file {number}.txt", content + " pin" * (number == 0))]
+        message = store.add_user_message(chat.id, text, files)
         answer = store.begin_answer(chat.id, message.id)
         words = " ".join(dice.choices(vocabulary, weights, k=WORDS_PER_MESSAGE))
         if number == count // 4:
             words += " needle in haystack"
-        store.finish_answer(answer.id, words, "", MessageState.COMPLETE, None)
+        thoughts = " ".join(dice.choices(vocabulary, weights, k=2 * WORDS_PER_MESSAGE))
+        if number == 10:
+            thoughts += " ponderous"
+        store.finish_answer(answer.id, words, thoughts, MessageState.COMPLETE, None)
     common.append(vocabulary[0])
     common.append(vocabulary[300])
     store.close()
@@ -68,6 +76,8 @@ def main() -> None:
         print(f"opening                 {1000 * (time.perf_counter() - start):8.1f} ms")
         for name, query in (
             ("one message has it", "needle hayst"),
+            ("one thought has it", "ponderous"),
+            ("one file has it", "pin file"),
             ("most messages have it", common[0]),
             ("some messages have it", common[1]),
             ("one letter", "a"),
@@ -78,7 +88,8 @@ def main() -> None:
             print(f"{name:<23} {median_ms(lambda query=query: store.search(query)):8.1f} ms, {hits} chats")
         print(f"list of chats           {median_ms(store.list_chats):8.1f} ms")
         start = time.perf_counter()
-        store._db.execute("INSERT INTO message_search(message_search) VALUES ('rebuild')")
+        for table in ("message_search", "file_search"):
+            store._db.execute(f"INSERT INTO {table}({table}) VALUES ('rebuild')")
         print(f"index made anew         {1000 * (time.perf_counter() - start):8.1f} ms")
         store.close()
 

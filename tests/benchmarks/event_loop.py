@@ -43,10 +43,14 @@ class Heart(QObject):
         self.work.append((work - self._last_work) * 1000)
         self._last, self._last_work = now, work
 
-    def report(self, name: str) -> None:
-        """Print the figures since the beginning, and stop."""
+    def stop(self) -> None:
+        """Note the last gap; no more come."""
         self._timer.stop()
         self._beat()
+
+    def report(self, name: str) -> None:
+        """Print the figures since the beginning, and stop."""
+        self.stop()
         cpu, wall = _cpu_s() - self._cpu, time.perf_counter() - self._wall
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{name}:\n  gaps {spread(self.gaps)}; of it own work {spread(self.work)}")

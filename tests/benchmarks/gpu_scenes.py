@@ -4,6 +4,7 @@
 
 A scripted NVIDIA driver, the real probes, the real choice of devices, the real planner with the shape of
 Clover, and the real pages (offscreen). One PNG for each scene; the texts of a scene are printed beside it.
+The memory panel of the chat has its own pictures: ``panel_scenes.py``.
 """
 
 from __future__ import annotations
@@ -82,6 +83,10 @@ def scenes() -> dict[str, Scene]:
     return {
         "one-card-16": Scene((card("RTX 4060 Ti", 16, 0.8),)),
         "two-cards": Scene((card("RTX 3060", 12, 0.6, 1), card("RTX 3080", 10, 0.3, 2))),
+        "one-of-two-cards": Scene(
+            (card("RTX 3060", 12, 0.6, 1), card("RTX 3080", 10, 0.3, 2)),
+            wishes=Wishes(graphics="0000:02:00.0 NVIDIA GeForce RTX 3080"),
+        ),
         "weak-second-card": Scene((card("RTX 4090", 24, 0.9), SMALL)),
         "card-lost": Scene((FakeDevice(error=15),)),
         "memory-taken": Scene((card("RTX 4060 Ti", 16, 1.0),), taken_gib=9),
@@ -111,7 +116,8 @@ class Stage:
         layout.addWidget(self.notice)
         layout.addWidget(self.gauges)
         self.root.setStyleSheet(window_style(theme.colors, theme.em, self.root.font().pointSizeF()))
-        self.display = SetupDisplay(self.page, self.page.show_progress)
+        self.graphics = ""
+        self.display = SetupDisplay(self.page, self.page.show_progress, lambda: self.graphics)
 
     def texts(self) -> list[str]:
         """Everything that the scene says."""
@@ -156,8 +162,9 @@ async def play(scene: Scene, stage: Stage, root: Path) -> None:
     info = engine_of(scene, machine)
     model = replace(clover_shape(), path=Path("Clover-35B-A3B-Q4_K.gguf"), chat_template="x")
     display, page = stage.display, stage.page
+    stage.graphics = scene.wishes.graphics
     display.show(MachineProbed(machine))
-    display.show(EngineDescribed(info, choose_gpu(machine, info)))
+    display.show(EngineDescribed(info, choose_gpu(machine, info, stage.graphics)))
     display.show(ModelRead(model))
     page.set_busy(False, can_start=True)
     engine = ScriptedEngine(gpus=machine.gpus[: len(info.devices) - 1])

@@ -1,4 +1,4 @@
-"""How fast long chats open, how fast they are searched, and how long hostile texts hold the window up.
+"""How fast long chats open, and how fast they are searched.
 
     python tests/benchmarks/reading_view.py
 
@@ -17,13 +17,8 @@ from PySide6.QtWidgets import QApplication
 
 from clover_gui.ui.chat.message_list import HistoryMessage, MessageList
 from clover_gui.ui.theme import Theme
-from clover_gui.ui.widgets.message_body import MessageBody
-from tests.benchmarks.event_loop import Heart, Window, spread, wait_ms
+from tests.benchmarks.event_loop import Heart, Window, wait_ms
 from tests.benchmarks.streaming_view import SECTION
-from tests.ui.hostile_texts import LONG_TEXTS
-
-PIECE = 20_000
-"""Characters of a hostile text that come at once."""
 
 
 def milliseconds(since: float) -> str:
@@ -69,28 +64,6 @@ def open_chat(theme: Theme, count: int) -> None:
     close(messages)
 
 
-def attack(theme: Theme) -> None:
-    """Every hostile text, in pieces as it would come from a model."""
-    for name, text in LONG_TEXTS.items():
-        messages = new_list(theme)
-        answer = messages.add_answer()
-        body = answer.body
-        assert isinstance(body, MessageBody)
-        heart = Heart()
-        started = time.perf_counter()
-        for start in range(0, len(text), PIECE):
-            answer.append_answer(text[start : start + PIECE])
-            wait_ms(30)
-        answer.finish()
-        while not body.is_settled and time.perf_counter() < started + 60:
-            wait_ms(30)
-        wait_ms(300)
-        gaps, work = spread(heart.gaps), max(heart.work)
-        print(f"{name:18} {milliseconds(started):>8}, gaps {gaps}; of it own work {work:.1f} ms", flush=True)
-        assert body.text() == text
-        close(messages)
-
-
 def close(messages: MessageList) -> None:
     messages.close()
     messages.deleteLater()
@@ -101,7 +74,6 @@ def main() -> None:
     window = Window()
     for count in (1_000, 10_000):
         open_chat(window.theme, count)
-    attack(window.theme)
     window.end()
 
 

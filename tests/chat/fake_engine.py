@@ -11,6 +11,7 @@ from clover_gui.engine.engine import GenerationEvent
 from clover_gui.engine.protocol import (
     STOP_CANCELLED,
     STOP_END,
+    Begun,
     Counted,
     EngineInfo,
     Finished,
@@ -46,6 +47,7 @@ class FakeEngine:
     closed_answers: int = 0
     context: int = 4096
     counted: list[tuple[PromptMessage, ...]] = field(default_factory=list)
+    begun: list[Begun | None] = field(default_factory=list)
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -81,14 +83,18 @@ class FakeEngine:
         sampling: Sampling | None = None,
         max_tokens: int = 0,
         limits: Limits | None = None,
+        begun: Begun | None = None,
     ) -> AsyncIterator[GenerationEvent]:
         self.asked.append((messages, thinking, sampling, max_tokens))
+        self.begun.append(begun)
         self._cancelled.clear()
         if self.fail_at_start is not None:
             raise self.fail_at_start
         tokens = 0
         try:
-            yield Reading(1, 0, 8, 4, 0.0, in_thinking=self.in_thinking)
+            raw = f"{begun.thinking}</think>\n\n{begun.text}" if begun and begun.thinking else ""
+            raw = raw or (begun.text if begun else "")
+            yield Reading(1, 0, 8, 4, 0.0, in_thinking=self.in_thinking, begun=raw)
             yield Reading(1, 8, 8, 4, 0.1, in_thinking=self.in_thinking)
             for step in self.steps:
                 if isinstance(step, BaseException):
@@ -114,7 +120,12 @@ class FakeEngine:
                 wait.cancel()
 
     async def count(
-        self, messages: tuple[PromptMessage, ...], *, thinking: bool | None = None, reserve: int = 1024
+        self,
+        messages: tuple[PromptMessage, ...],
+        *,
+        thinking: bool | None = None,
+        reserve: int = 1024,
+        begun: Begun | None = None,
     ) -> Counted:
         """A word is a token."""
         self.counted.append(messages)
@@ -122,11 +133,12 @@ class FakeEngine:
         def words(some: Sequence[PromptMessage]) -> int:
             return sum(len(message.content.split()) for message in some)
 
-        total, room = words(messages), self.context - reserve
+        written = len(f"{begun.thinking} {begun.text}".split()) if begun else 0
+        total, room = words(messages) + written, self.context - reserve
         if total <= room:
             return Counted(1, total, self.context, reserve, True)
         for drop in range(1, len(turn_starts(messages))):
-            after = words(without_oldest(messages, drop))
+            after = words(without_oldest(messages, drop)) + written
             if after <= room:
                 return Counted(1, total, self.context, reserve, False, drop, after)
         return Counted(1, total, self.context, reserve, False)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from clover_gui.chat import search_index
-from clover_gui.chat.message import MessageState
+from clover_gui.chat.message import Attachment, MessageState
 from clover_gui.chat.opening import StoreCondition, open_store
 from clover_gui.chat.schema import MIGRATIONS
-from clover_gui.chat.search_index import FOUND_END, FOUND_START
+from clover_gui.chat.search import FOUND_END, FOUND_START, HitPlace
 from clover_gui.chat.store import ChatStore
 
 
@@ -31,13 +31,20 @@ def chat_with(store: ChatStore, question: str, answer: str = "") -> int:
     return chat.id
 
 
+def chat_with_file(store: ChatStore, question: str, *files: Attachment) -> int:
+    chat = store.create_chat()
+    store.add_user_message(chat.id, question, files)
+    return chat.id
+
+
 def found(store: ChatStore, query: str) -> list[int]:
     return [hit.chat_id for hit in store.search(query)]
 
 
 def sound(store: ChatStore) -> None:
     """The index says what the messages say; SQLite raises otherwise."""
-    store._db.execute("INSERT INTO message_search(message_search, rank) VALUES ('integrity-check', 1)")
+    for table in ("message_search", "file_search"):
+        store._db.execute(f"INSERT INTO {table}({table}, rank) VALUES ('integrity-check', 1)")
 
 
 def test_words_of_questions_answers_and_titles_are_found(store: ChatStore) -> None:
@@ -133,7 +140,7 @@ def test_a_damaged_index_does_not_cost_the_chats(tmp_path: Path, monkeypatch: py
         return "malformed inverted index for FTS5 table main.message_search" if has_index else real(db)
 
     monkeypatch.setattr(search_index, "fault_of", fault_of)
-    monkeypatch.setattr("clover_gui.chat.store.fault_of", fault_of)
+    monkeypatch.setattr("clover_gui.chat.database.fault_of", fault_of)
     opened = open_store(path)
     assert opened.condition is StoreCondition.FINE
     assert found(opened.store, "needle") == [chat]
@@ -144,6 +151,7 @@ def test_without_fts5_the_messages_are_read_through(
     store: ChatStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chat = chat_with(store, "a needle, 100 % sure")
+    in_file = chat_with_file(store, "Look at this", Attachment("pins.txt", "a long pin"))
 
     class Lacking(sqlite3.Connection):
         def execute(self, sql: str, *args: object) -> sqlite3.Cursor:  # type: ignore[override]
@@ -158,6 +166,10 @@ def test_without_fts5_the_messages_are_read_through(
     assert found(other, "needle") == [chat]
     assert found(other, "100 %") == [chat]
     assert found(other, "200 %") == []
+    (hit,) = other.search("long pin")
+    assert (hit.chat_id, hit.place, hit.file_name) == (in_file, HitPlace.FILE, "pins.txt")
+    assert "pin" in hit.snippet
+    assert other.search("pins.txt")[0].place is HitPlace.FILE
     later = chat_with(other, "another needle")
     other.close()
     monkeypatch.undo()
@@ -165,6 +177,79 @@ def test_without_fts5_the_messages_are_read_through(
     assert found(again, "needle") == [later, chat]
     sound(again)
     again.close()
+
+
+def test_thoughts_are_found_and_the_hit_says_so(store: ChatStore) -> None:
+    chat = store.create_chat()
+    question = store.add_user_message(chat.id, "What is the capital of Australia?")
+    answer = store.begin_answer(chat.id, question.id)
+    store.update_answer(answer.id, "", "Sydney or Canberra")
+    assert store.search("Sydney") == []  # while it grows
+    store.finish_answer(answer.id, "Canberra.", "Sydney? No, Canberra", MessageState.STOPPED, None)
+    (hit,) = store.search("sydney")
+    assert (hit.message_id, hit.place) == (answer.id, HitPlace.THINKING)
+    assert f"{FOUND_START}Sydney{FOUND_END}" in hit.snippet
+    (hit,) = store.search("canberra")
+    assert hit.place is HitPlace.TEXT  # what was said counts more than what was thought
+    # Words may be spread over both.
+    (hit,) = store.search("sydney canberra")
+    assert hit.message_id == answer.id
+    store.resume_answer(answer.id)
+    assert store.search("sydney") == []
+    store.finish_answer(answer.id, "Canberra.", "Melbourne", MessageState.COMPLETE, None)
+    assert store.search("sydney") == []
+    assert store.search("melbourne")[0].place is HitPlace.THINKING
+    sound(store)
+
+
+def test_files_are_found_by_text_and_name(store: ChatStore) -> None:
+    report = Attachment("Budget-2031.csv", "month,zebras\nMay,12\n")
+    chat = chat_with_file(store, "Sum it up", report, Attachment("b.txt", "giraffes"))
+    (hit,) = store.search("zebras may")
+    assert (hit.chat_id, hit.place, hit.file_name) == (chat, HitPlace.FILE, "Budget-2031.csv")
+    assert f"{FOUND_START}zebras{FOUND_END}" in hit.snippet
+    assert hit.count == 1
+    (hit,) = store.search("giraff")
+    assert hit.file_name == "b.txt"
+    (hit,) = store.search("budget")
+    assert (hit.place, hit.file_name) == (HitPlace.FILE, "Budget-2031.csv")
+    assert FOUND_START in hit.snippet
+    assert store.search("zebras giraffes") == []  # two files
+    assert store.search("sum")[0].place is HitPlace.TEXT
+    other = chat_with_file(store, "in Japanese", Attachment("c.txt", "私は東京に住んでいます"))
+    (hit,) = store.search("東京")
+    assert (hit.chat_id, hit.place, hit.file_name) == (other, HitPlace.FILE, "c.txt")
+    sound(store)
+    store.delete_chat(chat)
+    assert store.search("zebras") == []
+    store.purge_deleted()
+    sound(store)
+    assert store._db.execute("SELECT count(*) FROM file_search_docsize").fetchone()[0] == 1
+
+
+def test_an_index_of_an_earlier_version_is_made_anew(store: ChatStore, tmp_path: Path) -> None:
+    chat = chat_with_file(store, "q", Attachment("a.txt", "zebra"))
+    store._db.executescript(search_index._DROP + _FIRST_INDEX)
+    store.close()
+    again = ChatStore(tmp_path / "chats.sqlite3")
+    assert found(again, "zebra") == [chat]
+    sound(again)
+    again.close()
+
+
+_FIRST_INDEX = """
+CREATE VIEW searchable AS SELECT id, text FROM messages WHERE state <> 'running';
+CREATE VIRTUAL TABLE message_search USING fts5(text, content='searchable', content_rowid='id');
+CREATE TRIGGER message_search_insert AFTER INSERT ON messages WHEN new.state <> 'running' BEGIN
+    INSERT INTO message_search(rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER message_search_delete AFTER DELETE ON messages BEGIN
+    INSERT INTO message_search(message_search, rowid, text) VALUES ('delete', old.id, old.text);
+END;
+CREATE TRIGGER message_search_leave AFTER UPDATE OF text, state ON messages BEGIN SELECT 1; END;
+CREATE TRIGGER message_search_enter AFTER UPDATE OF text, state ON messages BEGIN SELECT 1; END;
+INSERT INTO message_search(message_search) VALUES ('rebuild');
+"""
 
 
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))

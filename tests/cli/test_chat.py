@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from clover_gui.chat.options import ChatOptions
+from clover_gui.chat.presets import Preset, Presets, save_presets
 from clover_gui.exit_codes import ExitCode
+from clover_gui.paths import DataFolder
 from tests.cli import terminal
 from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, THOUGHT_TEXT, TRANSCRIPT, TRANSCRIPT_TEXT
 
@@ -72,6 +75,22 @@ def test_limits_and_forms_of_an_answer(
     assert (stopped["answer"], stopped["stop_reason"]) == ("Hello world 😀 ", "stop-string")
     formed, _ = turn(scripted_gguf, "--no-think", "--json-answer", "--max-tokens", "200")
     assert formed["answer"].lstrip()[:1] in ("{", "[")
+
+
+def test_a_preset_of_the_window_can_be_used(scripted_gguf: Path, tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    preset = Preset("Brief", "Be brief.", ChatOptions(json_only=True), thinking=False)
+    save_presets(folder.presets, Presets((preset,)))
+    arguments = ("chat", "--model", str(scripted_gguf), "--prompt", "Hi", "--json", "--max-tokens", "60")
+    unknown = terminal.run(folder.root, *arguments, "--preset", "Long")
+    assert unknown.returncode == ExitCode.USAGE
+    assert "no preset Long" in unknown.stderr
+    assert "Brief" in unknown.stderr
+    done = terminal.run(folder.root, *arguments, "--preset", "brief")
+    assert done.returncode == 0, done.stderr
+    turn = json.loads(done.stdout)
+    assert turn["thinking"] == ""
+    assert turn["answer"].lstrip()[:1] in ("{", "[")
 
 
 def test_without_thinking_there_is_the_whole_answer_only(scripted_gguf: Path, tmp_path: Path) -> None:

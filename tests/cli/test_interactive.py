@@ -54,6 +54,23 @@ def test_a_conversation(start: Start, scripted_gguf: Path) -> None:
     assert terminal.wait() == ExitCode.OK
 
 
+def test_an_answer_that_was_cut_is_gone_on_with(start: Start, scripted_endless_gguf: Path) -> None:
+    terminal = start(scripted_endless_gguf, "--no-think", "--max-tokens", "4")
+    terminal.wait_for("> ")
+    terminal.type("/continue\n")
+    terminal.wait_for("no answer to go on with")
+    terminal.wait_for("> ")
+    terminal.type("Hi\n")
+    terminal.wait_for("round3 ")
+    terminal.wait_for("> ")
+    terminal.type("/continue\n")
+    terminal.wait_for("round4 round5 round6 round7")
+    terminal.wait_for("wrote 8 tokens")
+    terminal.wait_for("> ")
+    terminal.type("/quit\n")
+    assert terminal.wait() == ExitCode.OK
+
+
 def test_ctrl_c_stops_the_answer_and_the_chat_goes_on(start: Start, scripted_endless_gguf: Path) -> None:
     terminal = start(scripted_endless_gguf, "--no-think")
     terminal.wait_for("> ")

@@ -57,6 +57,16 @@ def test_help_of_patch_says_what_its_codes_mean(tmp_path: Path, capsys: pytest.C
     assert "With --check" not in capsys.readouterr().out
 
 
+def test_a_file_can_be_named_alone_as_a_double_click_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_arguments(["my model.gguf"]).model == "my model.gguf"
+    assert parse_arguments(["--model", "demo"]).model == "demo"
+    assert parse_arguments([]).model == ""
+    assert parse_arguments(["--smoke-test", "a.gguf"]).model == "a.gguf"
+    with pytest.raises(SystemExit):
+        parse_arguments(["--model", "demo", "a.gguf"])
+    assert "once" in capsys.readouterr().err
+
+
 def test_help_of_the_program_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_arguments(["--help"])

@@ -14,6 +14,7 @@ from clover_gui.cli.plan import size_of
 from clover_gui.exit_codes import ExitCode
 from clover_gui.hardware.machine import DeviceKind, Gpu, Machine, Memory, Processor
 from clover_gui.pipeline.measurements import FILE_NAME, Measurements
+from clover_gui.planning.plan import PROCESSOR_ONLY
 from tests.cli import terminal
 
 GIB, MIB = 1 << 30, 1 << 20
@@ -98,6 +99,23 @@ def test_no_gpu_can_be_described(tmp_path: Path) -> None:
     assert found["gpu_layers"] == 0
     assert found["total_gpu_bytes"] == 0
     assert found["weights_ram_bytes"] == 19_572_951_552
+
+
+def test_a_card_can_be_left_out_by_hand(tmp_path: Path) -> None:
+    described = ("--vram", "24GiB", "--ram", "32GiB")
+    assert report(tmp_path, *described)["gpu_layers"] > 0
+    assert report(tmp_path, *described, "--card", "cpu")["gpu_layers"] == 0
+
+
+def test_the_card_with_this_in_its_name_is_taken_alone() -> None:
+    cards = tuple(
+        Gpu(name, "NVIDIA", DeviceKind.DISCRETE, 8 * GIB, 8 * GIB, bus_id=f"0000:0{place}:00.0")
+        for place, name in enumerate(("NVIDIA GeForce RTX 3060", "NVIDIA GeForce RTX 3080"))
+    )
+    assert command._wish("3080", cards) == "0000:01:00.0 NVIDIA GeForce RTX 3080"
+    assert command._wish("cpu", cards) == PROCESSOR_ONLY
+    assert command._wish("", cards) == ""
+    assert command._wish("9999", cards) == "9999"  # which is then said to be missing
 
 
 def test_missing_files_and_wrong_sizes(tmp_path: Path) -> None:

@@ -11,7 +11,16 @@ from typing import TypeVar
 
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.engine import GenerationEvent
-from clover_gui.engine.protocol import Finished, Limits, LoadSettings, PromptMessage, Reading, Sampling, Text
+from clover_gui.engine.protocol import (
+    Begun,
+    Finished,
+    Limits,
+    LoadSettings,
+    PromptMessage,
+    Reading,
+    Sampling,
+    Text,
+)
 
 GREEDY = Sampling(temperature=0)
 Result = TypeVar("Result")
@@ -80,11 +89,12 @@ async def ask(
     sampling: Sampling = GREEDY,
     max_tokens: int = 0,
     limits: Limits | None = None,
+    begun: Begun | None = None,
 ) -> Answer:
     """A whole answer."""
     answer = Answer()
     events = client.generate(
-        messages, thinking=thinking, sampling=sampling, max_tokens=max_tokens, limits=limits
+        messages, thinking=thinking, sampling=sampling, max_tokens=max_tokens, limits=limits, begun=begun
     )
     async for event in events:
         answer.add(event)

@@ -102,6 +102,25 @@ def test_only_gibberish_from_the_start_accuses_the_file(cycle: tuple[str, ...], 
     assert watch.cause_of_loop(300, 8192) == cause
 
 
+@pytest.mark.parametrize(
+    ("thoughts", "answer", "cause"),
+    [(("!",), "!", "file"), (("!",), "?", "file"), (("It", " is", " so", ".\n"), "!", "repetition")],
+)
+def test_gibberish_in_thoughts_and_answer_accuses_the_file(
+    thoughts: tuple[str, ...], answer: str, cause: str
+) -> None:
+    limits = Limits(loop_tokens=50)
+    watch = AnswerWatch(limits, Budget(limits, 10_000), in_thinking=True)
+    for place in itertools.cycle(range(len(thoughts))):
+        if watch.take(place, thoughts[place]) is Verdict.CLOSE_THINKING:
+            break
+    for token, text in enumerate(("</think>", "\n\n")):
+        watch.take(1000 + token, text)
+    while watch.take(7, answer) is not Verdict.STOP:
+        pass
+    assert (watch.closed, watch.cause_of_loop(500, 8192)) == ("loop", cause)
+
+
 def test_gibberish_after_thoughts_does_not_accuse_the_file() -> None:
     limits = Limits(loop_tokens=50)
     watch = AnswerWatch(limits, Budget(limits, 10_000), in_thinking=True)

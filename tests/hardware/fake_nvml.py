@@ -74,6 +74,9 @@ class FakeNvml:
     def nvmlSystemGetDriverVersion(self) -> bytes:
         return b"580.65.06"
 
+    def nvmlSystemGetCudaDriverVersion_v2(self) -> int:
+        return 13010
+
     def nvmlDeviceGetCount(self) -> int:
         return len(self.devices)
 

@@ -116,8 +116,9 @@ async def placed(
 ) -> tuple[Planned, list[PlacingEvent]]:
     """Plan and load; all that happened."""
     facts = read_model_file(model) if isinstance(model, Path) else model
-    choice = choose_gpu(here, await engine.describe())
-    placer = Placer(engine, here, facts, wishes or Wishes(), choice, tools)
+    wishes = wishes or Wishes()
+    choice = choose_gpu(here, await engine.describe(), wishes.graphics)
+    placer = Placer(engine, here, facts, wishes, choice, tools)
     planned = await placer.plan()
     return planned, [event async for event in placer.place(planned)]
 

@@ -131,7 +131,7 @@ def test_a_card_that_was_lost_in_sleep_is_said(tmp_path: Path) -> None:
     _, after = asyncio.run(placed(ScriptedEngine(buffers=in_ram), here, CLOVER, tools))
     assert isinstance(after[-1], Placed)
     assert after[-1].measured.warnings == (GPU_NOT_USED,)
-    assert "GPU" in warning_text(GPU_NOT_USED)
+    assert "graphics card" in warning_text(GPU_NOT_USED)
     # A new look finds the driver without its device.
     add_driver_library(tmp_path)
     lost = FakeNvml(FakeDevice(error=15))

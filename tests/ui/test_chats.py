@@ -24,7 +24,6 @@ from clover_gui.paths import DataFolder
 from clover_gui.ui.application import Application
 from clover_gui.ui.chat.chat_row import RowRole
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
-from clover_gui.ui.chat.words import CONTINUE
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.shortcuts import key_help
 from clover_gui.ui.workspace import Workspace
@@ -208,16 +207,16 @@ def test_export_and_import(drive, data: DataFolder, tmp_path: Path) -> None:
         for form in ExportFormat:
             await presenter.write(record, form, tmp_path / f"cats.{form.value}", replace=False)
             assert "Fish." in (tmp_path / f"cats.{form.value}").read_text(encoding="utf-8")
-        notice = window.chat_page.notice.label
-        assert "cats.json" in notice.text()
+        notice = window.chat_page.notice
+        assert "cats.json" in notice.label.text()
         await presenter.write(record, ExportFormat.HTML, tmp_path / "cats.html", replace=False)
-        assert "nothing was replaced" in notice.text()
+        assert "nothing was replaced" in notice.label.text()
         await presenter.read(tmp_path / "cats.json")
         await until(lambda: titles(window) == ["Cats", "Cats"], "there are two now")
         await until(lambda: workspace.chat.chat.id != chat_id, "the new one is open")
         assert last_view(window).text() == "Fish."
         await presenter.read(tmp_path / "cats.html")
-        assert "not a chat" in notice.text()
+        assert "not a chat" in notice.label.text()
 
     drive(script)
 
@@ -255,7 +254,7 @@ def test_files_become_chips_with_their_tokens_and_go_into_the_prompt(
         dropped.setUrls([QUrl.fromLocalFile(str(notes)), QUrl.fromLocalFile(str(scripted_gguf))])
         composer.edit.insertFromMimeData(dropped)
         await until(lambda: len(composer.chips.chips) == 1, "the text file is there")
-        await until(lambda: "tokens" in composer.chips.chips[0].label.text(), "it is counted")
+        await until(lambda: "tokens" in composer.chips.chips[0].open_button.text(), "it is counted")
         await until(lambda: window.chat_page.notice.isVisible(), "the other one is refused")
         assert "not a text file" in window.chat_page.notice.label.text()
         pasted = QMimeData()
@@ -271,7 +270,8 @@ def test_files_become_chips_with_their_tokens_and_go_into_the_prompt(
         await answered(workspace)
         question = (await workspace.store.messages(workspace.chat.chat.id))[0]
         assert question.attachments[0].text == "a secret word"
-        assert "notes.md" in window.chat_page.messages.view_at(0).text()
+        chips = window.chat_page.messages.view_at(0).files.chips
+        assert "notes.md" in chips[0].open_button.text()
         assert last_view(window).text() == scripts.ANSWER_TEXT
 
     drive(script, scripted_gguf)
@@ -309,7 +309,7 @@ def test_draft_and_files_of_a_new_chat_survive_a_restart(drive, tmp_path: Path) 
     async def afterwards(window: MainWindow, workspace: Workspace) -> None:
         composer = window.chat_page.composer
         await until(lambda: composer.text() == "half a thought", "the draft is back")
-        assert [chip.label.text() for chip in composer.chips.chips] == ["notes.txt · 4 B"]
+        assert [chip.open_button.text() for chip in composer.chips.chips] == ["notes.txt · 4 B"]
 
     drive(script)
     drive(afterwards)
@@ -371,25 +371,6 @@ def test_answers_are_versions_of_each_other(drive, scripted_gguf: Path) -> None:
         assert path[1] == first
 
     drive(script, scripted_gguf)
-
-
-def test_a_stopped_answer_can_be_gone_on_with(drive, scripted_endless_gguf: Path) -> None:
-    async def script(window: MainWindow, workspace: Workspace) -> None:
-        await ready(window, workspace)
-        window.chat_page.composer.thinking_button.click()
-        await ask(window, workspace, "Go on for ever")
-        await until(lambda: written(window), "text comes")
-        workspace.chat.stop()
-        await answered(workspace)
-        view = last_view(window)
-        view.action_triggered.emit(CONTINUE)
-        await until(lambda: workspace.chat.answering, "it goes on")
-        workspace.chat.stop()
-        await answered(workspace)
-        messages = await workspace.store.messages(workspace.chat.chat.id)
-        assert "without repeating" in messages[2].text
-
-    drive(script, scripted_endless_gguf)
 
 
 def test_a_quotation_goes_into_the_field(drive) -> None:

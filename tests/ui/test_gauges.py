@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from PySide6.QtGui import QColor
 
 from clover_gui import i18n
 from clover_gui.hardware.machine import Gpu
@@ -19,6 +20,7 @@ from clover_gui.ui.gauges.readings import (
     SpeedReading,
     sum_of,
 )
+from clover_gui.ui.gauges.segment_bar import SegmentBar
 from clover_gui.ui.gauges.strip import GaugeStrip
 from clover_gui.ui.setup.plan_card import PlanCard
 from tests.planning.shapes import card, machine
@@ -112,11 +114,31 @@ def test_plan_and_gauge_use_the_same_colours(qtbot, theme, strip: GaugeStrip) ->
     strip.show_memory(
         MemoryReading(MemoryLevel(32 * GB, 20 * GB, GB), MemoryLevel(16 * GB, 16 * GB - ours - GB, ours))
     )
-    planned = [segment.color.name() for segment in page._bar_rows[0][1].segments]
-    assert [segment.color.name() for segment in strip._vram_bar.segments] == planned
-    parts = (MemoryPart.MODEL, MemoryPart.CONTEXT, MemoryPart.WORKING, MemoryPart.OTHERS)
-    assert planned == [part_color(part, theme.colors).name() for part in parts]
-    assert len(set(planned)) == 4
+    bar = page.findChildren(SegmentBar)[0]
+    planned = [segment.color.name(QColor.NameFormat.HexArgb) for segment in bar.segments]
+    shown = [segment.color.name(QColor.NameFormat.HexArgb) for segment in strip._vram_bar.segments]
+    assert shown == planned
+    parts = (
+        MemoryPart.MODEL,
+        MemoryPart.CONTEXT,
+        MemoryPart.STATE,
+        MemoryPart.WORKING,
+        MemoryPart.OVERHEAD,
+        MemoryPart.OTHERS,
+    )
+    assert planned == [part_color(part, theme.colors).name(QColor.NameFormat.HexArgb) for part in parts]
+    assert len(set(planned)) == len(parts)
+
+
+def test_when_nothing_is_loaded_any_more_nothing_is_claimed(strip: GaugeStrip) -> None:
+    level = MemoryLevel(8 * GB, 4 * GB, GB)
+    strip.show_memory(MemoryReading(level, level))
+    assert strip._vram_bar.segments
+    strip.show_plan(None)
+    strip.show_memory(None)
+    for gauge, bar in ((strip.vram, strip._vram_bar), (strip.ram, strip._ram_bar)):
+        assert gauge.value_label.text() == "–"
+        assert bar.segments == ()
 
 
 def test_the_last_minute_is_kept(strip: GaugeStrip) -> None:
@@ -127,6 +149,23 @@ def test_the_last_minute_is_kept(strip: GaugeStrip) -> None:
     assert len(strip._vram_curve.values) == 60
     assert list(strip._vram_curve.values) == sorted(strip._vram_curve.values)
     assert set(strip._ram_curve.values) == {0.5}
+
+
+@pytest.mark.parametrize("width", [400, 720, 1000])
+def test_the_curves_can_be_seen(qtbot, strip: GaugeStrip, width: int) -> None:
+    level = MemoryLevel(8 * GB, 5 * GB, GB)
+    for _second in range(60):
+        strip.show_memory(MemoryReading(level, level))
+    strip.resize(width, 100)
+    strip.show()
+    for curve in (strip._vram_curve, strip._ram_curve):
+        assert curve.width() >= 3 * strip.fontMetrics().height()
+        image = curve.grab().toImage()
+        middle = image.width() // 2
+        column = {image.pixelColor(middle, y).name() for y in range(image.height())}
+        line = QColor(strip._theme.colors.gauge_ours).name()
+        assert line in column, "a line of full colour"
+        assert len(column) >= 3, "and a faint area below it"
 
 
 def test_several_cards_are_one_bar_and_told_apart_in_words(strip: GaugeStrip) -> None:

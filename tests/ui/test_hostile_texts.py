@@ -1,6 +1,6 @@
 """What a model, a file or a person may write: nothing is fetched, nothing is lost, the window goes on.
 
-How long each text holds the window up is measured by tests/benchmarks/reading_view.py.
+How long each text holds the window up is measured by tests/benchmarks/hostile_texts.py.
 """
 
 from __future__ import annotations

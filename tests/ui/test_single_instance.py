@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clover_gui.ui.single_instance import SingleInstance
+import pytest
+from PySide6.QtNetwork import QLocalSocket
+
+from clover_gui.ui.single_instance import SingleInstance, _socket_name
 
 SECOND = """
 import sys
@@ -23,7 +26,7 @@ if instance.acquire():
     if len(sys.argv) > 2:
         sys.stdin.read()
 else:
-    print("handed over" if instance.hand_over() else "no answer", flush=True)
+    print("handed over" if instance.hand_over(*sys.argv[2:]) else "no answer", flush=True)
 """
 
 
@@ -42,6 +45,38 @@ def test_a_second_start_raises_the_first(qtbot, tmp_path: Path) -> None:
     with qtbot.waitSignal(first.raise_requested, timeout=20_000):
         process = _second(tmp_path)
     assert process.communicate(timeout=20)[0].strip() == "handed over"
+    first.release()
+
+
+def test_a_second_start_brings_its_file(qtbot, tmp_path: Path) -> None:
+    first = SingleInstance(tmp_path, tmp_path / "instance.lock")
+    assert first.acquire()
+    name = str(tmp_path / "a model,\n“quoted” ü.gguf")
+    files: list[str] = []
+    first.open_requested.connect(files.append)
+    with qtbot.waitSignals([first.raise_requested, first.open_requested], timeout=20_000):
+        process = _second(tmp_path, name)
+    assert files == [name]
+    assert process.communicate(timeout=20)[0].strip() == "handed over"
+    first.release()
+
+
+@pytest.mark.parametrize(
+    "request_bytes", [b"open relative.gguf\n", b'open "relative.gguf"\n', b"open 7\n", b"open \xff\n", b"?\n"]
+)
+def test_what_is_no_request_does_nothing(request_bytes: bytes, qtbot, tmp_path: Path) -> None:
+    first = SingleInstance(tmp_path, tmp_path / "instance.lock")
+    assert first.acquire()
+    seen: list[object] = []
+    first.raise_requested.connect(lambda: seen.append("raise"))
+    first.open_requested.connect(seen.append)
+    socket = QLocalSocket()
+    socket.connectToServer(_socket_name(tmp_path))
+    assert socket.waitForConnected(2000)
+    socket.write(request_bytes)
+    assert socket.waitForBytesWritten(2000)
+    qtbot.waitUntil(lambda: socket.state() is QLocalSocket.LocalSocketState.UnconnectedState, timeout=5000)
+    assert seen == []
     first.release()
 
 

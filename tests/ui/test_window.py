@@ -21,6 +21,7 @@ from clover_gui.chat.message import MessageState
 from clover_gui.paths import DataFolder
 from clover_gui.ui.application import Application
 from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.settings.general_page import GeneralPage
 from clover_gui.ui.widgets.prose_view import ProseView
 from clover_gui.ui.workspace import Workspace
 from tests.kit import scripts
@@ -239,7 +240,7 @@ def test_closing_in_mid_answer_keeps_it(drive, data: DataFolder, scripted_endles
     drive(script, scripted_endless_gguf)
     with sqlite3.connect(data.chats) as database:
         rows = database.execute("select state, length(thinking) from messages order by id").fetchall()
-    assert rows[-1][0] == "stopped"
+    assert rows[-1][0] == "closed"
     assert rows[-1][1] > 0
 
     async def afterwards(window: MainWindow, workspace: Workspace) -> None:
@@ -348,8 +349,9 @@ def test_language_and_look_change_without_a_restart(drive, data: DataFolder, scr
         await answered(workspace)
         window.chat_page.settings_requested.emit()
         dialog = next(w for w in QApplication.topLevelWidgets() if w.objectName() == "settingsDialog")
-        dialog.language.setCurrentIndex(dialog.language.findData("de"))
-        dialog.theme.setCurrentIndex(dialog.theme.findData("dark"))
+        page = dialog.findChild(GeneralPage)
+        page.language.setCurrentIndex(page.language.findData("de"))
+        page.theme.setCurrentIndex(page.theme.findData("dark"))
         dialog.save_button.click()
         assert window.chat_page.composer.send_button.text() == "Senden"
         assert window.palette().window().color().lightness() < 80

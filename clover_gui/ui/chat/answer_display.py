@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.events import (
     AnswerEnded,
     AnswerText,
@@ -67,7 +68,7 @@ class AnswerDisplay:
         self._page.gauges.show_speed(SpeedReading(now, average, self._reading_speed))
         self.show_context(event.context_used)
         if event.thinking_tokens and view.thinking is not None and view.thinking.is_live:
-            view.set_thinking_progress(None, event.thinking_tokens)
+            view.set_thinking_progress(None, event.thinking_tokens, event.thinking_budget)
 
     def _show_end(self, event: AnswerEnded, view: MessageView) -> None:
         message, stats = event.message, event.message.stats
@@ -77,6 +78,7 @@ class AnswerDisplay:
         view.set_details(details_text(stats))
         notice = notice_text(message, unasked_thinking=event.unasked_thinking)
         view.set_notice(notice, answer_action(message))
+        view.set_can_continue(can_continue(message))
         if stats is not None:
             self._page.gauges.show_speed(
                 SpeedReading(None, stats.write_tokens_per_second, stats.read_tokens_per_second)

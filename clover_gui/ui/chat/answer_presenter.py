@@ -6,53 +6,44 @@ Knows the page and the chat that is open; knows nothing of other chats.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
 from clover_gui.chat.context import WARN_SHARE, ContextCheck
+from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.events import (
     AnswerBegun,
     AnswerEnded,
+    AnswerResumed,
     ChatEvent,
     ContextDropped,
     NotSaved,
     UserSaved,
 )
-from clover_gui.chat.message import Attachment, Message, Role
+from clover_gui.chat.message import AnswerStats, Message, Role
+from clover_gui.chat.session import ChatSession, SessionState
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import Limits, Sampling
-from clover_gui.errors import CloverError, EngineDied, EngineUnresponsive
+from clover_gui.engine.protocol import Sampling
+from clover_gui.errors import CloverError, EngineDied, EngineUnresponsive, TemplateFailed
 from clover_gui.explain import explain
-from clover_gui.explain.answers import overflow_text, tight_text
+from clover_gui.explain.answers import tight_text
 from clover_gui.i18n import _
 from clover_gui.ui.chat.answer_display import AnswerDisplay
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.engine_recovery import EngineRecovery
+from clover_gui.ui.chat.fit_question import FitQuestion
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
 from clover_gui.ui.chat.path_history import history_of, version_of
-from clover_gui.ui.chat.words import REGENERATE, shown_text
+from clover_gui.ui.chat.question import Question
+from clover_gui.ui.chat.words import REGENERATE, answer_action
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
-log = logging.getLogger(__name__)
-
 Values = Callable[[bool | None], Sampling]
 NEW_CHAT = "new-chat"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is to be answered: a new message, another version of one (``replacing``), or (``text`` None) the
-    last message again."""
-
-    text: str | None
-    files: tuple[Attachment, ...] = ()
-    replacing: int | None = None
 
 
 class AnswerPresenter(QObject):
@@ -88,11 +79,11 @@ class AnswerPresenter(QObject):
         self._precise = precise
         self._display = AnswerDisplay(page, engine)
         self._task: asyncio.Task[None] | None = None
-        self._choice: asyncio.Future[OverflowChoice] | None = None
-        self._checking = False
+        self._fit = FitQuestion(page, open_chat, self.recovery)
         self._warned_chat: int | None = None
+        self._stopped_early = False
+        """Stopped while nothing could be: the task has just begun, or the chat is being made."""
         self.view: MessageView | None = None
-        page.overflow.chosen.connect(self._chosen)
 
     @property
     def answering(self) -> bool:
@@ -103,39 +94,41 @@ class AnswerPresenter(QObject):
         """Whether a message can be sent, if need be after the engine was brought back."""
         return self._engine.loaded is not None or self.recovery.possible
 
-    def usual_values(self) -> Sampling:
-        """What the model's makers say for the mode that is switched on."""
-        return self._usual(self._page.composer.thinking)
-
     def ask(self, question: Question) -> None:
         """Send it and show the answer; ``not_sent`` where that is not possible now."""
         if self.answering or not self.ready:
             self.not_sent.emit(question)
             return
+        self._stopped_early = False
         self._task = self._tasks.start(self._ask(question), "answer")
         self._page.composer.set_state(ready=True, answering=True)
 
-    def stop(self) -> None:
-        """Stop the running answer; what was written stays. Before anything was sent: do not send."""
+    def stop(self, *, closing: bool = False) -> None:
+        """Stop the running answer; what was written stays. Before anything was sent: do not send.
+
+        ``closing``: it is not the person who stops the answer, but the program that ends.
+        """
         if not self.answering:
             return
-        if self._choice is not None:
-            self._page.overflow.choose(OverflowChoice.CANCEL)
-        elif self._checking and self._task is not None:
+        if self._fit.is_asking:
+            self._fit.cancel()
+        elif self._fit.is_checking and self._task is not None:
             self._task.cancel()
-        elif self._open.session is not None:
-            self._tasks.start(self._open.session.stop(), "stop")
+        elif self._open.session is not None and self._open.session.state is not SessionState.IDLE:
+            self._tasks.start(self._open.session.stop(closing=closing), "stop")
+        else:
+            self._stopped_early = True
 
-    async def stop_and_wait(self) -> None:
+    async def stop_and_wait(self, *, closing: bool = False) -> None:
         """Stop the running answer and wait until it is saved."""
         task = self._task
         if task is not None and not task.done() and task is not asyncio.current_task():
-            self.stop()
+            self.stop(closing=closing)
             await asyncio.gather(task, return_exceptions=True)
         self.view = None
 
     async def end(self) -> None:
-        await self.stop_and_wait()
+        await self.stop_and_wait(closing=True)
         await self.recovery.end()
 
     # ------------------------------------------------------------ sending
@@ -143,11 +136,21 @@ class AnswerPresenter(QObject):
     async def _ask(self, question: Question) -> None:
         self.view = None
         try:
-            drop = await self._fitting_after_recovery(question)
-            if drop is None:
+            if self._stopped_early:
+                self.not_sent.emit(question)
+                return
+            asked, drop = await self._agreed(question)
+            if isinstance(drop, OverflowChoice):
+                elsewhere = drop is OverflowChoice.NEW_CHAT and not question.go_on
+                (self.new_chat_wanted if elsewhere else self.not_sent).emit(question)
+                if drop is OverflowChoice.LARGER:
+                    self._page.model_requested.emit()
                 return
             session = await self._open.begin()
             self.chat_begun.emit()
+            if self._stopped_early:
+                self.not_sent.emit(question)
+                return
         except asyncio.CancelledError:
             self.not_sent.emit(question)
             raise
@@ -156,16 +159,37 @@ class AnswerPresenter(QObject):
             self._failed(error)
             return
         finally:
-            self._checking = False
             self._show_idle()
         self._page.composer.set_state(ready=True, answering=True)
+        begun = self._open.messages[-1] if asked.go_on else None
+        self._show_question(asked)
+        await self._run(self._events(session, asked, drop), begun)
+
+    async def _agreed(self, question: Question) -> tuple[Question, int | OverflowChoice]:
+        """The question as it will be asked, and what the person wants to leave out for it."""
+        try:
+            return question, await self._fit.turns_to_drop(question)
+        except TemplateFailed:
+            if not question.go_on:
+                raise
+        # What is in the answer's own turn cannot be rendered: the model is asked in a new one.
+        instead = Question(_("Go on exactly where you stopped, without repeating anything."))
+        drop = await self._fit.turns_to_drop(instead)
+        if isinstance(drop, int):
+            text = _("This model's template cannot go on inside an answer, so the model was asked to go on.")
+            self._page.notice.show_notice(text)
+        return instead, drop
+
+    def _events(self, session: ChatSession, question: Question, drop: int) -> AsyncIterator[ChatEvent]:
         thinking = self._page.composer.thinking
-        sampling, limits = self._values(thinking)
-        self._show_question(question)
+        options = self._open.options
+        usual = (self._precise() if options.precise and thinking else None) or self._usual(thinking)
+        sampling, limits = options.sampling(usual), options.limits()
         if question.text is None:
-            events = session.regenerate(thinking=thinking, sampling=sampling, limits=limits, drop_oldest=drop)
-        elif question.replacing is not None:
-            events = session.edit(
+            ask = session.go_on if question.go_on else session.regenerate
+            return ask(thinking=thinking, sampling=sampling, limits=limits, drop_oldest=drop)
+        if question.replacing is not None:
+            return session.edit(
                 question.replacing,
                 question.text,
                 thinking=thinking,
@@ -173,72 +197,14 @@ class AnswerPresenter(QObject):
                 limits=limits,
                 drop_oldest=drop,
             )
-        else:
-            events = session.send(
-                question.text,
-                attachments=question.files,
-                thinking=thinking,
-                sampling=sampling,
-                limits=limits,
-                drop_oldest=drop,
-            )
-        await self._run(events)
-
-    def _values(self, thinking: bool | None) -> tuple[Sampling, Limits]:
-        options = self._open.options
-        usual = (self._precise() if options.precise and thinking else None) or self._usual(thinking)
-        return options.sampling(usual), options.limits()
-
-    async def _fitting_after_recovery(self, question: Question) -> int | None:
-        """As ``_fitting``, with an engine that lives. One that dies meanwhile is brought back once."""
-        self._checking = True
-        if not await self.recovery.finished():
-            self.not_sent.emit(question)
-            return None
-        try:
-            return await self._fitting(question)
-        except (EngineDied, EngineUnresponsive) as error:
-            log.info("the engine died before the message was sent: %s", error)
-        if not await self.recovery.finished():
-            self.not_sent.emit(question)
-            return None
-        return await self._fitting(question)
-
-    async def _fitting(self, question: Question) -> int | None:
-        """How many of the oldest turns the person agrees to leave out, or None: do not send."""
-        self._checking = True
-        check = await self._open.check(
+        return session.send(
             question.text,
-            question.files,
-            replacing=question.replacing,
-            thinking=self._page.composer.thinking,
+            attachments=question.files,
+            thinking=thinking,
+            sampling=sampling,
+            limits=limits,
+            drop_oldest=drop,
         )
-        self._checking = False
-        if check.fits:
-            return 0
-        choice = await self._ask_person(check)
-        if choice is OverflowChoice.DROP:
-            return len(check.droppable)
-        if choice is OverflowChoice.NEW_CHAT:
-            self.new_chat_wanted.emit(question)
-        else:
-            self.not_sent.emit(question)
-        return None
-
-    async def _ask_person(self, check: ContextCheck) -> OverflowChoice:
-        self._choice = asyncio.get_running_loop().create_future()
-        self._page.overflow.ask(
-            overflow_text(check), len(check.droppable), has_history=bool(self._open.messages)
-        )
-        try:
-            return await self._choice
-        finally:
-            self._choice = None
-            self._page.overflow.hide()
-
-    def _chosen(self, choice: OverflowChoice) -> None:
-        if self._choice is not None and not self._choice.done():
-            self._choice.set_result(choice)
 
     def _show_question(self, question: Question) -> None:
         page, messages = self._page, self._open.messages
@@ -250,7 +216,7 @@ class AnswerPresenter(QObject):
                 page.messages.view_at(len(messages) - 1).set_notice(notice)
         if question.text is None:
             page.messages.remove_last_answer()
-            if messages and messages[-1].role is Role.ASSISTANT:
+            if not question.go_on and messages and messages[-1].role is Role.ASSISTANT:
                 messages.pop()
             return
         files = question.files
@@ -259,13 +225,25 @@ class AnswerPresenter(QObject):
             files = messages[place].attachments
             del messages[place:]
             page.messages.remove_from(place)
-        shown = Message(0, self._open.id, Role.USER, question.text, attachments=files)
-        page.messages.add_user(shown_text(shown))
+        page.messages.add_user(question.text, files)
 
     # ------------------------------------------------------------ answering
 
-    async def _run(self, events: AsyncIterator[ChatEvent]) -> None:
-        self.view = self._page.messages.add_answer()
+    def _add_answer(self, begun: Message | None) -> MessageView:
+        """An empty answer at the end, or one that has the beginning of ``begun`` and grows on."""
+        view = self._page.messages.add_answer()
+        if begun is not None and begun.thinking:
+            view.append_thinking(begun.thinking)
+            if begun.stats is not None:
+                view.set_thinking_progress(begun.stats.thinking_seconds, begun.stats.thinking_tokens)
+        if begun is not None and begun.text:
+            stats = begun.stats or AnswerStats()
+            view.end_thinking(stats.thinking_seconds, stats.thinking_tokens)
+            view.append_answer(begun.text)
+        return view
+
+    async def _run(self, events: AsyncIterator[ChatEvent], begun: Message | None) -> None:
+        self.view = self._add_answer(begun)
         try:
             async for event in events:
                 self._show_event(event)
@@ -288,6 +266,8 @@ class AnswerPresenter(QObject):
                 self.saved.emit()
             case AnswerBegun():
                 self._open.messages.append(event.message)
+            case AnswerResumed():
+                self._open.messages[-1] = event.message
             case ContextDropped():
                 self._show_dropped(event)
             case NotSaved():
@@ -313,8 +293,10 @@ class AnswerPresenter(QObject):
         messages = self._open.messages
         place = next(i for i, m in enumerate(messages) if m.id == event.first_kept.id)
         messages[place] = event.first_kept
-        self._page.messages.set_history(history_of(messages, self._open.versions))
-        self.view = self._page.messages.add_answer()
+        begun = messages[-1] if messages[-1].role is Role.ASSISTANT else None
+        shown = messages[:-1] if begun is not None else messages
+        self._page.messages.set_history(history_of(shown, self._open.versions))
+        self.view = self._add_answer(begun)
 
     def _warn_if_tight(self, event: AnswerEnded) -> None:
         loaded, stats = self._engine.loaded, event.message.stats
@@ -324,10 +306,11 @@ class AnswerPresenter(QObject):
             self._warned_chat = self._open.id
             check = ContextCheck(True, stats.context_used, loaded.context, 0)
             text = tight_text(check) + " " + _("Soon the oldest turns would have to be left out.")
-            self._page.notice.show_notice(text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")))
+            self._page.notice.show_notice(text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")), about=NEW_CHAT)
 
     def _show_idle(self) -> None:
         self._page.composer.set_state(ready=self.ready, answering=False)
+        self.recovery.released()
 
     # ------------------------------------------------------------ failures
 
@@ -335,8 +318,10 @@ class AnswerPresenter(QObject):
         explanation = explain(error)
         text = f"{explanation.sentence} {explanation.next_step}".strip()
         if self.view is not None:
+            last = self._open.messages[-1] if self._open.messages else None
             self.view.set_details("")
-            self.view.set_notice(text, (REGENERATE, _("Try again")))
+            action = answer_action(last) if last is not None and can_continue(last) else None
+            self.view.set_notice(text, action or (REGENERATE, _("Try again")))
         else:
             self._show_error(error)
         if isinstance(error, EngineDied | EngineUnresponsive):

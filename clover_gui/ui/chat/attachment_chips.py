@@ -1,4 +1,7 @@
-"""The files that will go with the message, as chips above the text field: name, tokens, a way to remove it.
+"""Files of a message as chips: name and tokens; a press shows the text that the model is given.
+
+Above the text field, those that will go with the next message, with a way to remove them; in the chat, those
+that went with one.
 
 Must not know: how files are read and counted.
 """
@@ -7,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from clover_gui.chat.message import Attachment
 from clover_gui.i18n import _, capped, file_size, ngettext, number
+from clover_gui.ui.chat.text_dialog import TextDialog
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.buttons import IconButton
 from clover_gui.ui.widgets.flow_layout import FlowLayout
 
 NAME_LIMIT = 36
+FULL_NAME_LIMIT = 120
 
 
 def chip_text(attachment: Attachment) -> str:
@@ -34,24 +39,34 @@ def chip_text(attachment: Attachment) -> str:
 class AttachmentChip(QFrame):
     """One file."""
 
+    opened = Signal()
     removed = Signal()
 
-    def __init__(self, theme: Theme, attachment: Attachment, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, theme: Theme, attachment: Attachment, parent: QWidget | None = None, *, removable: bool = True
+    ) -> None:
         super().__init__(parent)
         self.setProperty("kind", "chip")
         text = chip_text(attachment)
-        self.label = QLabel(text)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setToolTip(capped(attachment.name, 120))
+        # An ampersand would be taken for the mark of a key.
+        self.open_button = QPushButton(text.replace("&", "&&"))
+        self.open_button.setProperty("kind", "quiet")
+        self.open_button.setAutoDefault(False)
+        self.open_button.setToolTip(
+            _("{name}: look at the text").format(name=capped(attachment.name, FULL_NAME_LIMIT))
+        )
+        self.open_button.setAccessibleName(_("Look at {file}").format(file=text))
+        self.open_button.clicked.connect(self.opened)
         self.remove_button = IconButton(
             theme, "close", _("Remove {name}").format(name=capped(attachment.name, NAME_LIMIT))
         )
         self.remove_button.clicked.connect(self.removed)
+        self.remove_button.setVisible(removable)
         layout = QHBoxLayout(self)
         gap = theme.space(0.3)
-        layout.setContentsMargins(2 * gap, 0, gap // 2, 0)
-        layout.setSpacing(gap // 2)
-        layout.addWidget(self.label)
+        layout.setContentsMargins(gap // 2, 0, gap // 2, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.open_button)
         layout.addWidget(self.remove_button)
 
 
@@ -60,9 +75,10 @@ class AttachmentChips(QWidget):
 
     removed = Signal(int)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, removable: bool = True) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._removable = removable
         self.chips: list[AttachmentChip] = []
         self._layout = FlowLayout(theme.space(0.3), self)
         theme.changed.connect(self._restyle)
@@ -75,12 +91,25 @@ class AttachmentChips(QWidget):
             chip.deleteLater()
         self.chips = []
         for place, attachment in enumerate(attachments):
-            chip = AttachmentChip(self._theme, attachment, self)
+            chip = AttachmentChip(self._theme, attachment, self, removable=self._removable)
             chip.removed.connect(lambda place=place: self.removed.emit(place))
+            chip.opened.connect(lambda attachment=attachment: self._show_text(attachment))
             self._layout.addWidget(chip)
             self.chips.append(chip)
         self.setVisible(bool(attachments))
         self.updateGeometry()
+
+    def fit(self, right: int, top: int, widest: int) -> int:
+        """Without a layout around it: stand at the right of ``right``, below ``top``; the lower edge."""
+        gap = self._theme.space(0.3)
+        wanted = sum(chip.sizeHint().width() + gap for chip in self.chips) - gap
+        width = min(wanted, widest)
+        height = self._layout.heightForWidth(width)
+        self.setGeometry(right - width, top, width, height)
+        return top + height
+
+    def _show_text(self, attachment: Attachment) -> None:
+        TextDialog(attachment.name, attachment.text, self._theme, self.window()).open()
 
     def _restyle(self) -> None:
         for chip in self.chips:

@@ -48,9 +48,12 @@ class AttachmentTray(QObject):
         """Put these in place of what is there, for example the files of a draft."""
         self._files = list(files)
         self._show()
+        self.count_again()
+
+    def count_again(self) -> None:
+        """Count every file with the model that is loaded now: each has its own tokens."""
         for file in self._files:
-            if not file.tokens:
-                self._tasks.start(self._count(file), "count attachment")
+            self._tasks.start(self._count(file, is_new=False), "count attachment")
 
     def add_paths(self, paths: Sequence[Path]) -> None:
         for path in paths:
@@ -90,10 +93,13 @@ class AttachmentTray(QObject):
     def _add(self, file: Attachment) -> None:
         self._files.append(file)
         self._show()
-        self._tasks.start(self._count(file), "count attachment")
+        self._tasks.start(self._count(file, is_new=True), "count attachment")
 
-    async def _count(self, file: Attachment) -> None:
-        """Put the number of tokens on the chip; take a file away that fits into no message."""
+    async def _count(self, file: Attachment, *, is_new: bool) -> None:
+        """Put the number of tokens on the chip, and refuse a file that fits into no message.
+
+        A new one is taken away then. One that fitted another model stays: the next may be larger again.
+        """
         loaded = self._engine.loaded
         if loaded is None:
             return
@@ -103,15 +109,15 @@ class AttachmentTray(QObject):
         except EngineError:  # counted again with the whole chat before it is sent
             return
         place = next((i for i, other in enumerate(self._files) if other is file), None)
-        if place is None:
+        if place is None or self._engine.loaded != loaded:  # then it is counted once more
             return
         tokens = max(1, whole.prompt_tokens - empty.prompt_tokens)
         room = loaded.context - empty.prompt_tokens - min(Limits().answer_reserve, loaded.context // 4)
+        self._files[place] = replace(file, tokens=tokens)
         if tokens > room:
-            del self._files[place]
+            if is_new:
+                del self._files[place]
             self.refused.emit(AttachmentRefused(file.name, "too-many-tokens", size=tokens, limit=room))
-        else:
-            self._files[place] = replace(file, tokens=tokens)
         self._show()
 
     def _show(self) -> None:

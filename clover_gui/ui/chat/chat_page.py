@@ -5,8 +5,10 @@ It places widgets, names them and binds the keys; what they do is in the present
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from clover_gui.i18n import _, capped
@@ -15,10 +17,16 @@ from clover_gui.ui.chat.conversation_list import ConversationList, add_export_ac
 from clover_gui.ui.chat.find_bar import FindBar
 from clover_gui.ui.chat.message_list import TEXT_WIDTH_EM, MessageList
 from clover_gui.ui.chat.overflow_bar import OverflowBar
+from clover_gui.ui.gauges.strip import MINIMUM_EM as CHAT_EM
 from clover_gui.ui.gauges.strip import GaugeStrip
+from clover_gui.ui.memory.memory_panel import MAXIMUM_EM, WIDTH_EM, MemoryPanel
+from clover_gui.ui.memory.memory_panel import MINIMUM_EM as PANEL_EM
 from clover_gui.ui.shortcuts import Keys
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.notice_bar import NoticeBar
+
+CHATS_EM = 13
+QWIDGETSIZE_MAX = (1 << 24) - 1
 
 
 class ChatPage(QWidget):
@@ -28,6 +36,7 @@ class ChatPage(QWidget):
     settings_requested = Signal()
     stop_requested = Signal()
     regenerate_requested = Signal()
+    continue_requested = Signal()
     copy_requested = Signal()
     details_requested = Signal()
     export_requested = Signal(object)
@@ -35,6 +44,7 @@ class ChatPage(QWidget):
     help_requested = Signal()
     diagnostics_requested = Signal()
     step_requested = Signal(int)
+    memory_panel_toggled = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +56,8 @@ class ChatPage(QWidget):
         self.overflow = OverflowBar(theme)
         self.find_bar = FindBar(theme)
         self.gauges = GaugeStrip(theme)
+        self.memory_panel = MemoryPanel(theme)
+        self.memory_panel.hide()
         self.notice = NoticeBar()
         self.model_button = QPushButton()
         self.model_button.setObjectName("modelButton")
@@ -64,6 +76,7 @@ class ChatPage(QWidget):
         self._place()
         self._shortcuts()
         self._connect_find()
+        self._connect_memory()
         theme.changed.connect(self._recolour)
         self._recolour()
         self.retranslate()
@@ -87,11 +100,13 @@ class ChatPage(QWidget):
         column.addWidget(self.overflow)
         column.addWidget(self.composer)
         centred = QHBoxLayout()
+        # Below the texts, which have the scroll bar beside them.
+        centred.setContentsMargins(0, 0, self._theme.space(0.8), 0)
         centred.addStretch(1)
         centred.addWidget(foot, 100)
         centred.addStretch(1)
         self.gauges.setContentsMargins(gap, 0, gap, gap // 2)
-        main = QWidget()
+        self._main = main = QWidget()
         main.setObjectName("chatMain")
         layout = QVBoxLayout(main)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -103,13 +118,14 @@ class ChatPage(QWidget):
         layout.addWidget(self.messages, 1)
         layout.addLayout(centred)
         layout.addWidget(self.gauges)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter = splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(1)
         splitter.addWidget(self.conversations)
         splitter.addWidget(main)
+        splitter.addWidget(self.memory_panel)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([self._theme.space(13), self._theme.space(50)])
+        splitter.setSizes([self._theme.space(CHATS_EM), self._theme.space(50)])
         root = QHBoxLayout(self)
         root.setContentsMargins(0, 0, 0, 0)
         root.addWidget(splitter)
@@ -119,8 +135,9 @@ class ChatPage(QWidget):
         composer, conversations = self.composer, self.conversations
         for keys, action in (
             (Keys.NEW_CHAT, conversations.new_requested.emit),
-            (Keys.SEARCH_CHATS, conversations.focus_search),
-            (Keys.CHAT_LIST, conversations.focus_list),
+            (Keys.SEARCH_CHATS, lambda: self._go_to_list(conversations.focus_search)),
+            (Keys.CHAT_LIST, lambda: self._go_to_list(conversations.focus_list)),
+            (Keys.MEMORY, self.toggle_memory_panel),
             (Keys.PREVIOUS_CHAT, lambda: self.step_requested.emit(-1)),
             (Keys.NEXT_CHAT, lambda: self.step_requested.emit(1)),
             (Keys.STOP, self._escape),
@@ -130,6 +147,7 @@ class ChatPage(QWidget):
             (Keys.ATTACH, composer.attach_button.click),
             (Keys.OPTIONS, composer.options_button.click),
             (Keys.REGENERATE, self.regenerate_requested.emit),
+            (Keys.CONTINUE, self.continue_requested.emit),
             (Keys.COPY_ANSWER, self.copy_requested.emit),
             (Keys.DETAILS, self.details_requested.emit),
         ):
@@ -153,6 +171,9 @@ class ChatPage(QWidget):
         add_export_actions(export, self.export_requested.emit)
         menu.addAction(_("Import a chat…"), self.import_requested.emit)
         menu.addSeparator()
+        memory = menu.addAction(_("Memory"), QKeySequence(Keys.MEMORY), self.toggle_memory_panel)
+        memory.setCheckable(True)
+        memory.setChecked(self.memory_panel_is_open)
         menu.addAction(_("Keyboard"), QKeySequence(Keys.HELP), self.help_requested.emit)
         menu.addAction(_("Report for a problem…"), self.diagnostics_requested.emit)
         return menu
@@ -176,11 +197,69 @@ class ChatPage(QWidget):
         self.find_bar.closed.connect(close)
 
     def _escape(self) -> None:
-        """Close what was opened last; else it means the answer."""
+        """Close what was opened last, or the panel that one stands in; else it means the answer."""
         if not self.find_bar.isHidden():
             self.find_bar.dismiss()
+        elif self.memory_panel_is_open and self.memory_panel.isAncestorOf(self.focusWidget()):
+            self.close_memory_panel()
         else:
             self.stop_requested.emit()
+
+    # ------------------------------------------------------------ memory panel
+
+    def _connect_memory(self) -> None:
+        self.gauges.memory_requested.connect(self.toggle_memory_panel)
+        self.memory_panel.close_requested.connect(self.close_memory_panel)
+        self.memory_panel.model_requested.connect(self.model_requested)
+
+    @property
+    def memory_panel_is_open(self) -> bool:
+        return not self.memory_panel.isHidden()
+
+    def open_memory_panel(self, *, take_focus: bool = True) -> None:
+        """Show the panel beside the chat."""
+        if not self.memory_panel_is_open:
+            self.memory_panel.show()
+            self._arrange()
+            width, panel = self.width(), self._theme.space(WIDTH_EM)
+            chats = self._theme.space(CHATS_EM)
+            self._splitter.setSizes([chats, max(1, width - chats - panel), panel])
+            self.memory_panel_toggled.emit(True)
+        if take_focus:
+            self.memory_panel.take_focus()
+
+    def close_memory_panel(self) -> None:
+        """Back to the chat alone."""
+        if self.memory_panel_is_open:
+            self.memory_panel.hide()
+            self._arrange()
+            self.memory_panel_toggled.emit(False)
+            self.composer.setFocus()
+
+    def toggle_memory_panel(self) -> None:
+        if self.memory_panel_is_open:
+            self.close_memory_panel()
+        else:
+            self.open_memory_panel()
+
+    def _arrange(self) -> None:
+        """Beside the panel the list of chats gives way first, in the narrowest window the chat as well."""
+        width = self.width() / self._theme.em
+        is_open = self.memory_panel_is_open
+        beside = not is_open or width >= CHAT_EM + PANEL_EM
+        self.conversations.setVisible(not is_open or width >= CHATS_EM + CHAT_EM + PANEL_EM)
+        self._main.setVisible(beside)
+        self.memory_panel.setMaximumWidth(self._theme.space(MAXIMUM_EM) if beside else QWIDGETSIZE_MAX)
+
+    def _go_to_list(self, go: Callable[[], None]) -> None:
+        """The list may have given way to the panel."""
+        if self.conversations.isHidden():
+            self.close_memory_panel()
+        go()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
 
     def show_welcome(self, empty: bool) -> None:
         """An empty chat shows one friendly line instead of an empty list."""
@@ -205,6 +284,7 @@ class ChatPage(QWidget):
         self.find_bar.retranslate()
         self.messages.retranslate()
         self.gauges.refresh()
+        self.memory_panel.retranslate()
 
     def _recolour(self) -> None:
         self.settings_button.setIcon(self._theme.icon("settings"))

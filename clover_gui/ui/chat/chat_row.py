@@ -14,7 +14,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QS
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextDocument, QTextOption
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from clover_gui.chat.search_index import FOUND_END, FOUND_START
+from clover_gui.chat.search import FOUND_END, FOUND_START
 from clover_gui.ui.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -32,6 +32,8 @@ class RowRole(IntEnum):
     SNIPPET = Qt.ItemDataRole.UserRole + 2
     MESSAGE = Qt.ItemDataRole.UserRole + 3
     PINNED = Qt.ItemDataRole.UserRole + 4
+    PLACE = Qt.ItemDataRole.UserRole + 5
+    """Where the words of the snippet stand, if not in the text of a message."""
 
 
 class ChatRowDelegate(QStyledItemDelegate):
@@ -65,6 +67,15 @@ class ChatRowDelegate(QStyledItemDelegate):
             icon = self._theme.icon("pin", self._theme.colors.muted)
             at = QPoint(body.right() - side - self._theme.space(0.3), body.top() + (self._line() - side) // 2)
             icon.paint(painter, QRect(at, QSize(side, side)))
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        if index.data(RowRole.PINNED) and not option.rect.isEmpty():
+            # The pin stands behind the title, which is bold where it is selected.
+            bold = QFont(option.font)
+            bold.setWeight(QFont.Weight.DemiBold)
+            room = option.rect.width() - 2 * self._theme.space(0.6) - self._theme.space(0.75)
+            option.text = QFontMetrics(bold).elidedText(option.text, Qt.TextElideMode.ElideRight, room)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         height = self._line() + self.heading_height(index)
@@ -124,18 +135,34 @@ class ChatRowDelegate(QStyledItemDelegate):
         wrapping.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         document.setDefaultTextOption(wrapping)
         document.setTextWidth(line.width() - 2 * inset)
-        document.setHtml(snippet_html(snippet, self._theme.colors.muted, self._theme.colors.text))
+        metrics = QFontMetrics(self._theme.small_font())
+        snippet = near_found(snippet, (line.width() - 2 * inset) // max(1, metrics.averageCharWidth()))
+        place = str(index.data(RowRole.PLACE) or "")
+        document.setHtml(snippet_html(snippet, self._theme.colors.muted, self._theme.colors.text, place))
         painter.translate(line.left() + inset, line.bottom() - self._theme.space(0.25))
-        lines = QFontMetrics(self._theme.small_font()).lineSpacing() * SNIPPET_LINES
+        lines = metrics.lineSpacing() * SNIPPET_LINES
         document.drawContents(painter, QRect(0, 0, line.width() - 2 * inset, lines))
         painter.restore()
 
 
-def snippet_html(snippet: str, color: str, found_color: str) -> str:
-    """The snippet with what was found in bold; everything else is text."""
+def near_found(snippet: str, characters: int) -> str:
+    """The snippet from so near to what was found that it stands in the first lines of so many
+    ``characters``."""
+    clean = _without_marks(snippet)
+    found = clean.find(FOUND_START)
+    most = max(8, characters * 2 // 3)
+    if found <= most:
+        return clean
+    cut = clean.find(" ", found - most, found)
+    return "…" + clean[cut + 1 if cut >= 0 else found - most :]
+
+
+def snippet_html(snippet: str, color: str, found_color: str, place: str = "") -> str:
+    """The snippet behind the words that say where it stands; what was found is bold, all the rest is text."""
     clean = escape(_without_marks(snippet))
     clean = clean.replace(FOUND_START, f'<b style="color:{found_color}">').replace(FOUND_END, "</b>")
-    return f'<span style="color:{color}">{clean}</span>'
+    where = f"<i>{escape(place)}:</i> " if place else ""
+    return f'<span style="color:{color}">{where}{clean}</span>'
 
 
 def snippet_text(snippet: str) -> str:

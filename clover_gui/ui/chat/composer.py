@@ -100,6 +100,7 @@ class Composer(QFrame):
     long_text_given = Signal(str)
     recall_requested = Signal()
     edit_cancelled = Signal()
+    answering_changed = Signal(bool)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -173,8 +174,11 @@ class Composer(QFrame):
 
     def set_state(self, *, ready: bool, answering: bool) -> None:
         """``ready``: a model is loaded. ``answering``: the button stops instead of sending."""
+        changed = answering != self._answering
         self._ready, self._answering = ready, answering
         self._refresh()
+        if changed:
+            self.answering_changed.emit(answering)
 
     def set_editing(self, editing: bool) -> None:
         """Whether the text is another version of a message instead of a new one."""

@@ -19,10 +19,10 @@ from clover_gui.chat.message import Attachment, Message
 from clover_gui.engine.engine import Engine
 from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import _
-from clover_gui.ui.chat.answer_presenter import Question
 from clover_gui.ui.chat.attachment_tray import AttachmentTray
 from clover_gui.ui.chat.composer import Composer
 from clover_gui.ui.chat.open_chat import NEW_CHAT_ID, OpenChat
+from clover_gui.ui.chat.question import Question
 from clover_gui.ui.tasks import TaskSet
 
 log = logging.getLogger(__name__)
@@ -80,8 +80,8 @@ class ComposerPresenter(QObject):
         return self._editing is not None
 
     def model_changed(self) -> None:
-        """Count what was not counted yet."""
-        self._tray.show_files(self._tray.files)
+        """Count the files with the model that is loaded now."""
+        self._tray.count_again()
 
     # ------------------------------------------------------------ drafts
 
@@ -187,7 +187,9 @@ class ComposerPresenter(QObject):
 
     def quote(self, text: str) -> None:
         """Put words of a message into the field as a quotation."""
-        quoted = "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+        # Only what is a line end in Markdown parts lines; the spaces that indent code belong to it.
+        lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+        quoted = "\n".join(f"> {line}".rstrip() for line in lines)
         before = self._composer.text().rstrip()
         self._composer.set_text(f"{before}\n\n{quoted}\n\n".lstrip())
         self._composer.setFocus()

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from clover_gui.chat.export import ExportFormat
 from clover_gui.chat.message import Chat
-from clover_gui.chat.search_index import SearchHit
+from clover_gui.chat.search import HitPlace, SearchHit
 from clover_gui.i18n import _, capped, ngettext, number
 from clover_gui.ui.chat.chat_groups import date_text, group_name
 from clover_gui.ui.chat.chat_row import ChatRowDelegate, RowRole, snippet_text
@@ -170,9 +170,11 @@ class ConversationList(QWidget):
         self.new_button.setToolTip(_("Begin a new chat (Ctrl+N)"))
         self.search.setPlaceholderText(_("Search all chats"))
         self.search.setAccessibleName(_("Search all chats"))
-        self.search.setToolTip(_("Search titles and messages of all chats (Ctrl+Shift+F)"))
+        self.search.setToolTip(_("Search titles, messages, thoughts and files of all chats (Ctrl+Shift+F)"))
         self.list.setAccessibleName(_("Chats"))
-        self.nothing.setText(_("Nothing was found. All words must be in one message or in the title."))
+        self.nothing.setText(
+            _("Nothing was found. All words must be in one message, in one file or in the title.")
+        )
 
     def focus_search(self) -> None:
         self.search.setFocus()
@@ -251,6 +253,15 @@ def add_export_actions(menu: QMenu, export: Callable[[ExportFormat], object]) ->
         menu.addAction(text, partial(export, form))
 
 
+def _place_text(hit: SearchHit) -> str:
+    """Where something was found; "" for the words of a message and for a title."""
+    if hit.place is HitPlace.THINKING:
+        return _("In the thinking")
+    if hit.place is HitPlace.FILE:
+        return _("In the file {name}").format(name=capped(hit.file_name, 40))
+    return ""
+
+
 def _item(chat: Chat, group: str, hit: SearchHit | None) -> QListWidgetItem:
     title = capped(chat.title, 60) or _("New chat")
     item = QListWidgetItem(title)
@@ -259,9 +270,11 @@ def _item(chat: Chat, group: str, hit: SearchHit | None) -> QListWidgetItem:
     item.setFlags(item.flags() | Qt.ItemFlag.ItemIsEditable)
     spoken, tip = f"{title}, {group}", [title, date_text(chat.updated)]
     if hit is not None:
+        place = _place_text(hit)
         item.setData(RowRole.SNIPPET, hit.snippet)
+        item.setData(RowRole.PLACE, place)
         item.setData(RowRole.MESSAGE, hit.message_id or 0)
-        spoken = f"{spoken}: {snippet_text(hit.snippet)}"
+        spoken = ": ".join(filter(None, (spoken, place, snippet_text(hit.snippet))))
         if hit.count:
             tip.append(
                 ngettext("{count} message", "{count} messages", hit.count).format(count=number(hit.count))

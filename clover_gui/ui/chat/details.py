@@ -26,6 +26,8 @@ def detail_groups(message: Message) -> list[tuple[str, Pairs]]:
 
 def _writing(stats: AnswerStats) -> Pairs:
     pairs = [(_("Tokens"), number(stats.tokens_written)), (_("Time"), duration(stats.write_seconds))]
+    if stats.parts > 1:
+        pairs.append((_("Parts"), number(stats.parts)))
     if (speed := stats.write_tokens_per_second) is not None:
         pairs.append((_("Speed"), _("{rate} tok/s").format(rate=number(speed, 1))))
     return pairs

@@ -40,13 +40,18 @@ class EngineRecovery:
         self._in_use = in_use
         self._task: asyncio.Task[None] | None = None
         self._state = EngineState.STOPPED
-        self._lost = False
+        self._lost = self._died_in_use = False
         self._closing = False
 
     @property
     def possible(self) -> bool:
         """Whether the engine died with its model, which nobody has loaded or replaced since."""
         return self._lost
+
+    @property
+    def trained_context(self) -> int:
+        """The tokens of context that the loaded model was trained for, 0: not known."""
+        return self._engine.loaded.trained_context if self._engine.loaded is not None else 0
 
     def engine_changed(self, state: EngineState) -> None:
         """Told by the engine. One that dies while nothing is asked of it is brought back at once."""
@@ -55,15 +60,23 @@ class EngineRecovery:
             return
         if state is EngineState.DIED and before in (EngineState.LOADED, EngineState.GENERATING):
             self._lost = True
-            if not self._in_use():
+            if self._in_use():
+                self._died_in_use = True
+            else:
                 self.begin()
         elif state is EngineState.LOADED or (state is EngineState.LOADING and self._task is None):
-            self._lost = False
+            self._lost = self._died_in_use = False
+
+    def released(self) -> None:
+        """Nobody waits for the engine any more. One that died meanwhile without anybody hearing of it, for
+        example after a stop that it did not follow, is brought back."""
+        if self._died_in_use:
+            self.begin()
 
     def begin(self) -> None:
         """Bring the engine back, unless that is under way."""
         if self._task is None and not self._closing:
-            self._lost = True
+            self._lost, self._died_in_use = True, False
             self._task = self._tasks.start(self._bring_back(), "engine recovery")
 
     async def finished(self) -> bool:
@@ -83,7 +96,9 @@ class EngineRecovery:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _bring_back(self) -> None:
-        self._notice.show_notice(_("The engine stopped. It is being started again…"), NoticeKind.WARNING)
+        self._notice.show_notice(
+            _("The engine stopped. It is being started again…"), NoticeKind.WARNING, about="engine"
+        )
         try:
             await self._load()
         except CloverError as error:
@@ -91,9 +106,13 @@ class EngineRecovery:
             if self._engine.loaded is None and self._state is not EngineState.LOADING:
                 words = explain(error)
                 text = f"{words.sentence} {words.next_step}"
-                self._notice.show_notice(text, NoticeKind.ERROR, (CHOOSE_MODEL, _("Choose a model")))
+                self._notice.show_notice(
+                    text, NoticeKind.ERROR, (CHOOSE_MODEL, _("Choose a model")), about="engine"
+                )
         else:
-            self._notice.show_notice(_("The engine is ready again. Your chat is complete up to here."))
+            self._notice.show_notice(
+                _("The engine is ready again. Your chat is complete up to here."), about="engine"
+            )
         finally:
             self._task = None
 

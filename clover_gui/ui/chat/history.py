@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import QFontMetricsF
 
+from clover_gui.chat.message import Attachment
 from clover_gui.ui.chat.message_view import MessageView, Role
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.message_body import MessageBody
@@ -33,6 +34,8 @@ class HistoryMessage:
     """... and how many there are."""
     can_continue: bool = False
     """Whether the answer can be gone on with."""
+    files: tuple[Attachment, ...] = ()
+    """What went with a person's message."""
 
     @property
     def role(self) -> Role:
@@ -74,7 +77,7 @@ class Entry:
         """Write the stored message into a new widget."""
         message = self.message
         if message.is_user:
-            view.set_user_text(message.text)
+            view.set_user_text(message.text, message.files)
         else:
             if message.thinking:
                 view.set_thinking(message.thinking, message.thinking_seconds, message.thinking_tokens)
@@ -82,7 +85,6 @@ class Entry:
                     view.thinking.set_open(True)
             view.set_answer(message.text)
         view.set_versions(message.version, message.versions)
-        view.set_can_continue(message.can_continue)
         if message.details:
             view.set_details(message.details)
         if message.notice:
@@ -97,5 +99,5 @@ class Entry:
             text = text[:COLLAPSED]
         per_line = max(10.0, width / metrics.averageCharWidth())
         lines = text.count("\n") + len(text) / per_line + 1
-        extra = 2 if self.message.thinking else 0
+        extra = 2 if self.message.thinking or self.message.files else 0
         self.height = round(metrics.height() * (1.35 * lines + 2.5 + extra))

@@ -16,7 +16,7 @@ from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.export import ExportFormat, export_text, suggested_name, write_export
 from clover_gui.chat.message import Chat
 from clover_gui.chat.record import ChatRecord, read_record
-from clover_gui.chat.search_index import SearchHit
+from clover_gui.chat.search import SearchHit
 from clover_gui.errors import CloverError
 from clover_gui.explain import explain
 from clover_gui.i18n import _, capped
@@ -98,13 +98,14 @@ class ChatListPresenter(QObject):
         await self._store.delete_chat(chat_id)
         self._deleted_id = chat_id
         await self.refresh()
-        self._notice.show_notice(_("The chat was deleted."), action=(UNDO_DELETE, _("Undo")))
+        self._notice.show_notice(
+            _("The chat was deleted."), action=(UNDO_DELETE, _("Undo")), about=UNDO_DELETE
+        )
 
     async def _undo_delete(self) -> None:
         if self._deleted_id is not None:
             chat_id, self._deleted_id = self._deleted_id, None
             await self._store.undo_delete(chat_id)
-            self._notice.dismiss()
             self.open_requested.emit(chat_id, 0)
 
     def _notice_action(self, key: str) -> None:

@@ -22,16 +22,16 @@ class MessageBubble(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.lower()
 
-    def fit(self, body: PlainBody, width: int) -> None:
-        """Lay the text out, place it and the shape around it at the right of ``width``."""
+    def fit(self, body: PlainBody, width: int, top: int = 0) -> None:
+        """Lay the text out, place it and the shape around it at the right of ``width``, below ``top``."""
         across, down = self._theme.space(0.9), self._theme.space(0.6)
         widest = max(1, int(width * WIDEST) - 2 * across)
         text_width = body.ideal_width(widest)
         text_height = body.fit(text_width)
         left = width - text_width - 2 * across
-        self.setGeometry(left, 0, text_width + 2 * across, text_height + 2 * down)
+        self.setGeometry(left, top, text_width + 2 * across, text_height + 2 * down)
         # The room between lines is below each line: the last one's would make the bubble look uneven.
-        body.move(left + across, down + self._theme.space(0.15))
+        body.move(left + across, top + down + self._theme.space(0.15))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

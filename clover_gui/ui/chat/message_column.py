@@ -52,6 +52,7 @@ class MessageColumn(QWidget):
         """A new message at the end, written in this window; it keeps its widget."""
         if self.entries and (before := self.entries[-1].view):
             before.set_can_regenerate(False)
+            before.set_can_continue(False)
         self.entries.append(Entry(HistoryMessage(role is Role.USER, ""), kept=True))
         return self.build(len(self.entries) - 1)
 
@@ -73,7 +74,9 @@ class MessageColumn(QWidget):
         view.fit(self._text_width)
         if not entry.kept:
             entry.fill(view)
-        view.set_can_regenerate(index == len(self.entries) - 1)
+        is_last = index == len(self.entries) - 1
+        view.set_can_regenerate(is_last)
+        view.set_can_continue(is_last and entry.message.can_continue)
         self._seek_in(index)
         entry.fitted_width, entry.height = self._text_width, view.height()
         self._connect(view, entry, index)

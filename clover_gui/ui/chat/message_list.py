@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from clover_gui.chat.message import Attachment
 from clover_gui.i18n import _
 from clover_gui.ui.chat.history import Entry, HistoryMessage
 from clover_gui.ui.chat.message_column import MessageColumn
@@ -69,10 +70,10 @@ class MessageList(ReadingArea):
         self._set_following(True)
         self._lay_out()
 
-    def add_user(self, text: str) -> MessageView:
+    def add_user(self, text: str, files: Sequence[Attachment] = ()) -> MessageView:
         """The person has sent a message: show it, and go to the end."""
         view = self._column.add(Role.USER)
-        view.set_user_text(text)
+        view.set_user_text(text, files)
         self.scroll_to_end()
         return view
 

@@ -5,15 +5,18 @@ It knows strings only: where they come from and what its buttons lead to is the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from PySide6.QtCore import QEvent, QRect, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from clover_gui.chat.message import Attachment
 from clover_gui.i18n import _
 from clover_gui.i18n import number as written
-from clover_gui.ui.chat.message_bubble import MessageBubble
+from clover_gui.ui.chat.attachment_chips import AttachmentChips
+from clover_gui.ui.chat.message_bubble import WIDEST, MessageBubble
 from clover_gui.ui.chat.message_footer import MessageFooter
 from clover_gui.ui.chat.notice_row import NoticeRow
 from clover_gui.ui.chat.thinking_view import ThinkingView
@@ -62,6 +65,9 @@ class MessageView(QWidget):
         self.thinking: ThinkingView | None = None
         """None as long as nothing was thought."""
         self.notice: NoticeRow | None = None
+        self.files: AttachmentChips | None = None
+        """What went with a person's message; None as long as that is nothing."""
+        self._files: tuple[Attachment, ...] = ()
         self.body: MessageBody | PlainBody
         if role is Role.USER:
             self._bubble = MessageBubble(theme, self)
@@ -93,10 +99,18 @@ class MessageView(QWidget):
 
     # A person's message
 
-    def set_user_text(self, text: str) -> None:
-        """What the person wrote, shown as typed."""
+    def set_user_text(self, text: str, files: Sequence[Attachment] = ()) -> None:
+        """What the person wrote, shown as typed, below the files that went with it."""
         assert isinstance(self.body, PlainBody)
+        assert self._bubble is not None
         self.body.set_text(text)
+        self._files = tuple(files)
+        if files and self.files is None:
+            self.files = AttachmentChips(self._theme, self, removable=False)
+        if self.files is not None:
+            self.files.show_attachments(files)
+        for part in (self.body, self._bubble):
+            part.setVisible(bool(text) or not files)
         self._on_height()
 
     # An answer
@@ -111,10 +125,10 @@ class MessageView(QWidget):
         if text:
             self._thinking_view().append(text)
 
-    def set_thinking_progress(self, seconds: float | None, tokens: int | None) -> None:
-        """Figures for the header of the thinking, from whoever counts."""
+    def set_thinking_progress(self, seconds: float | None, tokens: int | None, budget: int = 0) -> None:
+        """Figures for the header of the thinking, from whoever counts (see ``ThinkingView``)."""
         if self.thinking:
-            self.thinking.set_progress(seconds, tokens)
+            self.thinking.set_progress(seconds, tokens, budget)
 
     def end_thinking(self, seconds: float | None = None, tokens: int | None = None) -> None:
         """Thinking is over. Comes by itself with the first piece of the answer, then without figures."""
@@ -230,14 +244,22 @@ class MessageView(QWidget):
         self.body.set_name(name)
         self.body.retranslate()
         self._footer.retranslate()
+        if self.files is not None:
+            self.files.show_attachments(self._files)
         if self.thinking:
             self.thinking.retranslate()
 
     def _fit_user(self, width: int) -> int:
         assert isinstance(self.body, PlainBody)
         assert self._bubble is not None
-        self._bubble.fit(self.body, width)
-        bottom, left = self._bubble.height(), self._bubble.x()
+        top = 0
+        if self._files and self.files is not None:
+            top = self.files.fit(width, 0, int(width * WIDEST))
+        if not self._bubble.isHidden():
+            self._bubble.fit(self.body, width, top + self._theme.space(0.3) if top else 0)
+            bottom, left = self._bubble.geometry().bottom() + 1, self._bubble.x()
+        else:
+            bottom, left = top, self.files.x() if self.files is not None else width
         bottom = self._footer.fit_beside(left - self._theme.space(0.2), width, bottom)
         if self.notice and self.notice.label.text():
             self.notice.move(0, bottom)
@@ -251,7 +273,7 @@ class MessageView(QWidget):
             # The header's text lines up with the answer's.
             inset = self._theme.space(0.8)
             self.thinking.move(-inset, y)
-            y += self.thinking.fit(width + inset) + (2 * gap if self.thinking.is_open else gap // 2)
+            y += self.thinking.fit(width + inset) + (2 * gap if self.thinking.is_open else gap)
             self.thinking.show()
         self.body.move(0, y)
         y += self.body.fit(width)

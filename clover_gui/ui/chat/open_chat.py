@@ -5,7 +5,7 @@ A chat that has no message yet is not in the store; its settings wait here. Must
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.branches import Versions
@@ -13,6 +13,7 @@ from clover_gui.chat.context import ContextCheck, check_of
 from clover_gui.chat.history import prompt_messages
 from clover_gui.chat.message import Attachment, Chat, Message, Role
 from clover_gui.chat.options import ChatOptions
+from clover_gui.chat.presets import Preset
 from clover_gui.chat.session import ChatSession
 from clover_gui.engine.engine import Engine
 
@@ -23,8 +24,17 @@ NEW_CHAT_ID = 0
 class OpenChat:
     """``messages`` is the path that is shown; ``versions`` which of them have others beside them."""
 
-    def __init__(self, engine: Engine, store: AsyncChatStore, *, thinking: bool) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        store: AsyncChatStore,
+        *,
+        thinking: bool,
+        preset: Callable[[], Preset | None] = lambda: None,
+    ) -> None:
+        """``preset``: what new chats begin with, if the person chose one."""
         self._engine = engine
+        self._preset = preset
         self._store = store
         self.chat: Chat | None = None
         self.session: ChatSession | None = None
@@ -44,7 +54,10 @@ class OpenChat:
         """No chat is open; the next message begins a new one."""
         self.chat = self.session = None
         self.messages, self.versions = [], {}
-        self.options, self.system_prompt = ChatOptions(), ""
+        preset = self._preset() or Preset()
+        self.options, self.system_prompt = preset.options, preset.instructions
+        if preset.thinking is not None:
+            self.thinking = preset.thinking
 
     async def load(self, chat_id: int, message_id: int = 0) -> None:
         """Open a chat of the store; ``message_id`` shall be on the path that is shown.
@@ -106,10 +119,13 @@ class OpenChat:
         *,
         replacing: int | None,
         thinking: bool | None,
+        go_on: bool = False,
     ) -> ContextCheck:
         """Whether the chat fits with this message; see ``ChatSession.check``."""
         if self.session is not None:
-            return await self.session.check(text, attachments=files, replacing=replacing, thinking=thinking)
+            return await self.session.check(
+                text, attachments=files, replacing=replacing, go_on=go_on, thinking=thinking
+            )
         message = Message(0, NEW_CHAT_ID, Role.USER, text or "", attachments=tuple(files))
         counted = await self._engine.count(prompt_messages([message], self.system_prompt), thinking=thinking)
         return check_of(counted, [(message,)])

@@ -1,6 +1,7 @@
 """Instructions and settings of one chat: what the model is told, how it chooses words, how long it may be.
 
-Built from the settings' own descriptions. Must not know: the store, the engine.
+Built from the settings' own descriptions; all of it can be kept as a preset. Must not know: the store, the
+engine, where presets are kept.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QIntValidator
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QDialog,
     QDialogButtonBox,
     QGridLayout,
@@ -27,9 +27,11 @@ from PySide6.QtWidgets import (
 )
 
 from clover_gui.chat.options import ChatOptions
+from clover_gui.chat.presets import Preset, Presets
 from clover_gui.engine.protocol import Limits, Sampling
 from clover_gui.explain.sampling_words import SettingText, limit_settings, preset_title, sampling_settings
 from clover_gui.i18n import _
+from clover_gui.ui.chat.preset_bar import MakersPreset, PresetBar
 from clover_gui.ui.chat.setting_slider import SettingSlider
 from clover_gui.ui.theme import Theme
 
@@ -38,43 +40,60 @@ _LIMITS = ("thinking_tokens", "answer_tokens")
 
 @dataclass(frozen=True, slots=True)
 class UsualValues:
-    """What the model's makers say; ``precise`` None: they have no values for code and facts."""
+    """What the model's makers say, and where. ``precise`` None: they have no values for code and facts."""
 
-    sampling: Sampling
+    thinking: Sampling
+    direct: Sampling
     precise: Sampling | None = None
+    source: str = ""
+    precise_source: str = ""
+    can_switch_thinking: bool = True
+
+    def presets(self) -> tuple[MakersPreset, ...]:
+        """For the top of the list of presets."""
+        usual = MakersPreset(preset_title(""), self.source, precise=False)
+        if self.precise is None:
+            return (usual,)
+        return (usual, MakersPreset(preset_title("precise"), self.precise_source, precise=True))
 
 
 class OptionsDialog(QDialog):
-    """Opened with ``open()``; ``saved`` carries the instructions and the ChatOptions."""
+    """Opened with ``open()``; ``saved`` carries a Preset without a name: what this chat shall have.
 
-    saved = Signal(str, object)
+    ``presets_changed`` carries the Presets as soon as one is saved, renamed or deleted.
+    """
+
+    saved = Signal(object)
+    presets_changed = Signal(object)
 
     def __init__(
         self,
-        system_prompt: str,
-        options: ChatOptions,
+        values: Preset,
         usual: UsualValues,
+        presets: Presets,
         theme: Theme,
         parent: QWidget | None = None,
     ) -> None:
+        """``values.thinking`` is the chat's switch."""
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("optionsDialog")
         self.setWindowTitle(_("This chat"))
         self._usual = usual
+        self._filling = False
+        options = values.options
+        self._precise = options.precise and usual.precise is not None
         texts = {text.field: text for text in (*sampling_settings(), *limit_settings())}
-        self.instructions = QPlainTextEdit(system_prompt)
+        self.presets = PresetBar(usual.presets(), presets, values, theme)
+        self.instructions = QPlainTextEdit(values.instructions)
         self.instructions.setProperty("kind", "field")
         self.instructions.setTabChangesFocus(True)
         self.instructions.setAccessibleName(_("Instructions"))
         self.instructions.setPlaceholderText(_("For example: Answer briefly and in simple words."))
         self.instructions.setFixedHeight(theme.space(5.5))
-        self.preset = QComboBox()
-        self.preset.setAccessibleName(_("Values to begin with"))
-        self.preset.addItem(preset_title(""), False)
-        if usual.precise is not None:
-            self.preset.addItem(preset_title("precise"), True)
-            self.preset.setCurrentIndex(int(options.precise))
+        self.think = QCheckBox(_("Think before the answer"))
+        self.think.setChecked(bool(values.thinking))
+        self.think.setVisible(usual.can_switch_thinking)
         self.json_only = QCheckBox(texts["json_only"].title)
         self.json_only.setToolTip(texts["json_only"].explanation)
         self.json_only.setChecked(options.json_only)
@@ -89,10 +108,20 @@ class OptionsDialog(QDialog):
             if text.step and text.field in _SLIDERS
         }
         self.defaults_button = QPushButton(_("Back to the model's defaults"))
-        self.preset.currentIndexChanged.connect(lambda _index: self._show_usual())
         self.defaults_button.clicked.connect(self._reset)
         self._place(theme, texts)
         self._show_usual()
+        self._connect()
+
+    def _connect(self) -> None:
+        self.instructions.textChanged.connect(self._changed)
+        self.think.toggled.connect(self._changed)
+        self.json_only.toggled.connect(self._changed)
+        self.seed.textChanged.connect(self._changed)
+        for slider in self.sliders.values():
+            slider.changed.connect(self._changed)
+        self.presets.chosen.connect(self._fill)
+        self.presets.changed.connect(self.presets_changed)
 
     def _place(self, theme: Theme, texts: dict[str, SettingText]) -> None:
         content = QWidget()
@@ -102,16 +131,17 @@ class OptionsDialog(QDialog):
         grid.setVerticalSpacing(theme.space(0.25))
         grid.setColumnStretch(1, 1)
         row = _Rows(grid)
+        row.heading(_("Preset"))
+        row.wide(self.presets)
         row.heading(_("Instructions"))
         row.wide(_note(_("What the model is told before everything else in this chat.")))
         row.wide(self.instructions)
         row.heading(_("Answer"))
+        row.wide(self.think)
         row.wide(self.json_only)
         for name in _LIMITS:
             self.sliders[name].place(grid, row.next())
         row.heading(_("How words are chosen"))
-        if self.preset.count() > 1:
-            row.pair(_("Values to begin with"), self.preset)
         for name, slider in self.sliders.items():
             if name not in _LIMITS:
                 slider.place(grid, row.next())
@@ -138,22 +168,46 @@ class OptionsDialog(QDialog):
         """What is set in the dialog now."""
         values: dict[str, Any] = {name: slider.value for name, slider in self.sliders.items()}
         return ChatOptions(
-            precise=bool(self.preset.currentData()),
+            precise=self._precise,
             json_only=self.json_only.isChecked(),
             seed=int(self.seed.text()) if self.seed.text() else None,
             **values,
         )
 
+    def values(self) -> Preset:
+        """Everything that is set in the dialog now."""
+        thinking = self.think.isChecked() if self._usual.can_switch_thinking else None
+        return Preset("", self.instructions.toPlainText(), self.options(), thinking)
+
     def _accept(self) -> None:
-        self.saved.emit(self.instructions.toPlainText(), self.options())
+        self.saved.emit(self.values())
         self.accept()
 
+    def _changed(self) -> None:
+        """Something was set by hand."""
+        if not self._filling:
+            self._show_usual()
+            self.presets.show_values(self.values())
+
+    def _fill(self, values: Preset) -> None:
+        """Show these values, for example of a preset."""
+        self._filling = True
+        options = values.options
+        self._precise = options.precise and self._usual.precise is not None
+        if self.instructions.toPlainText() != values.instructions:
+            self.instructions.setPlainText(values.instructions)
+        if values.thinking is not None:
+            self.think.setChecked(values.thinking)
+        self.json_only.setChecked(options.json_only)
+        self.seed.setText("" if options.seed is None else str(options.seed))
+        for name, slider in self.sliders.items():
+            slider.set_value(getattr(options, name))
+        self._filling = False
+        self._show_usual()
+
     def _reset(self) -> None:
-        self.preset.setCurrentIndex(0)
-        self.json_only.setChecked(False)
-        self.seed.clear()
-        for slider in self.sliders.values():
-            slider.reset()
+        self._fill(Preset("", self.instructions.toPlainText()))
+        self.presets.show_values(self.values())
 
     def _show_usual(self) -> None:
         for text in (*sampling_settings(), *limit_settings()):
@@ -163,8 +217,9 @@ class OptionsDialog(QDialog):
     def _usual_of(self, text: SettingText) -> float:
         if text.field in _LIMITS:
             return float(getattr(Limits(), text.field))
-        precise = self._usual.precise if self.preset.currentData() else None
-        return float(getattr(precise or self._usual.sampling, text.field))
+        usual = self._usual.thinking if self.think.isChecked() else self._usual.direct
+        precise = self._usual.precise if self._precise and self.think.isChecked() else None
+        return float(getattr(precise or usual, text.field))
 
 
 _SLIDERS = {field.name for field in dataclasses.fields(ChatOptions)} - {"precise", "json_only", "seed"}

@@ -9,10 +9,12 @@ from enum import Enum
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from clover_gui.i18n import _, ngettext, number
+from clover_gui.i18n import _, capped, ngettext, number
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.elided_label import ElidedLabel
+from clover_gui.ui.widgets.flow_layout import FlowLayout
 
 
 class OverflowChoice(Enum):
@@ -20,6 +22,7 @@ class OverflowChoice(Enum):
 
     DROP = "drop"
     NEW_CHAT = "new-chat"
+    LARGER = "larger"
     CANCEL = "cancel"
 
 
@@ -35,30 +38,41 @@ class OverflowBar(QFrame):
         self.label = QLabel()
         self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setWordWrap(True)
+        self.question = ElidedLabel()
+        self.question.setTextFormat(Qt.TextFormat.PlainText)
+        self.question.setProperty("kind", "muted")
         self.drop_button = QPushButton()
         self.new_button = QPushButton()
+        self.larger_button = QPushButton()
         self.cancel_button = QPushButton()
         for button, choice in (
             (self.drop_button, OverflowChoice.DROP),
             (self.new_button, OverflowChoice.NEW_CHAT),
+            (self.larger_button, OverflowChoice.LARGER),
             (self.cancel_button, OverflowChoice.CANCEL),
         ):
             button.clicked.connect(lambda _checked=False, choice=choice: self.choose(choice))
-        row = QHBoxLayout()
-        row.addWidget(self.drop_button)
-        row.addWidget(self.new_button)
-        row.addStretch(1)
-        row.addWidget(self.cancel_button)
-        layout = QVBoxLayout(self)
         gap = theme.space(0.6)
+        row = FlowLayout(gap)
+        for button in (self.drop_button, self.new_button, self.larger_button, self.cancel_button):
+            row.addWidget(button)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(gap, gap, gap, gap)
+        layout.addWidget(self.question)
         layout.addWidget(self.label)
         layout.addLayout(row)
         self.hide()
 
-    def ask(self, text: str, turns: int, *, has_history: bool) -> None:
-        """``turns`` is how many of the oldest would be left out (0: that does not help)."""
+    def ask(
+        self, text: str, turns: int, *, has_history: bool, question: str = "", can_grow: bool = False
+    ) -> None:
+        """``turns`` is how many of the oldest would be left out (0: that does not help).
+
+        ``question``: the message that waits; ``can_grow``: the model can be loaded with a larger context.
+        """
         self.label.setText(text)
+        self.question.setText(_("“{text}”").format(text=capped(question, 160)))
+        self.question.setVisible(bool(question.strip()))
         self.setAccessibleName(text)
         self.drop_button.setVisible(turns > 0)
         self.drop_button.setText(
@@ -68,6 +82,9 @@ class OverflowBar(QFrame):
         )
         self.new_button.setVisible(has_history and turns > 0)
         self.new_button.setText(_("Ask in a new chat"))
+        self.larger_button.setVisible(can_grow)
+        self.larger_button.setText(_("Larger context…"))
+        self.larger_button.setToolTip(_("Go to the plan of this model; the message waits in the text field."))
         self.cancel_button.setText(_("Do not send"))
         self.show()
         (self.drop_button if turns > 0 else self.cancel_button).setFocus()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clover_gui.chat.branches import Versions
+from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.message import Message, Role
 from clover_gui.explain.answers import dropped_text
 from clover_gui.ui.chat.history import HistoryMessage
-from clover_gui.ui.chat.words import answer_action, details_text, notice_text, shown_text
+from clover_gui.ui.chat.words import answer_action, details_text, notice_text
 
 
 def history_of(messages: Sequence[Message], versions: Versions) -> list[HistoryMessage]:
@@ -27,7 +28,8 @@ def history_of(messages: Sequence[Message], versions: Versions) -> list[HistoryM
         shown.append(
             HistoryMessage(
                 is_user=message.role is Role.USER,
-                text=shown_text(message),
+                text=message.text,
+                files=message.attachments,
                 thinking=message.thinking,
                 thinking_seconds=stats.thinking_seconds if stats else None,
                 thinking_tokens=stats.thinking_tokens if stats else None,
@@ -36,6 +38,7 @@ def history_of(messages: Sequence[Message], versions: Versions) -> list[HistoryM
                 notice_action=answer_action(message) if following is None else None,
                 version=version,
                 versions=count,
+                can_continue=following is None and can_continue(message),
             )
         )
     return shown

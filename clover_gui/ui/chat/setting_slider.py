@@ -39,6 +39,7 @@ class SettingSlider(QObject):
         self.slider.setPageStep(max(1, self.slider.maximum() // 10))
         self.slider.setToolTip(text.explanation)
         self.slider.setAccessibleName(text.title)
+        self.slider.setMinimumWidth(theme.space(9))
         self.shown = QLabel()
         self.shown.setMinimumWidth(theme.space(5.5))
         self.reset_button = IconButton(
@@ -54,9 +55,13 @@ class SettingSlider(QObject):
 
     def reset(self) -> None:
         """Back to the model's own value."""
-        self.value = None
-        self._show()
+        self.set_value(None)
         self.changed.emit()
+
+    def set_value(self, value: float | None) -> None:
+        """Show this value; None: the model's own one."""
+        self.value = value
+        self._show()
 
     def set_usual(self, usual: float) -> None:
         """The model's own value has changed, for example with the preset."""

@@ -103,6 +103,8 @@ def _cell(text: str, *, muted: bool = False) -> QLabel:
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(not muted)
+    # Dots above capital letters reach beyond the line of some fonts.
+    label.setContentsMargins(0, 1, 0, 1)
     if muted:
         label.setProperty("kind", "muted")
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -31,6 +31,7 @@ class ThinkingView(QWidget):
         self._started = 0.0
         self._seconds: float | None = None
         self._tokens: int | None = None
+        self._budget = 0
         self._width = 0
         self.body: MessageBody | None = None
         """Exists only while it is open."""
@@ -72,11 +73,15 @@ class ThinkingView(QWidget):
         if self.body:
             self.body.append(text)
 
-    def set_progress(self, seconds: float | None, tokens: int | None) -> None:
-        """Figures from whoever counts; without them the own clock runs. Shown at once."""
+    def set_progress(self, seconds: float | None, tokens: int | None, budget: int = 0) -> None:
+        """Figures from whoever counts; without them the own clock runs. Shown at once.
+
+        ``budget``: so many tokens may be thought, 0: no limit.
+        """
         if seconds is not None:
             self._started = time.monotonic() - seconds
         self._tokens = tokens
+        self._budget = budget
         self._show_header()
 
     def finish(self, seconds: float | None = None, tokens: int | None = None) -> None:
@@ -183,8 +188,11 @@ class ThinkingView(QWidget):
             text = _("Thoughts")
         if not self._tokens:
             return text
-        tokens = ngettext("{count} token", "{count} tokens", self._tokens)
-        return f"{text} · {tokens.format(count=number(self._tokens))}"
+        if self._live and self._budget:
+            tokens = _("{count} of {budget} tokens")
+        else:
+            tokens = ngettext("{count} token", "{count} tokens", self._tokens)
+        return f"{text} · {tokens.format(count=number(self._tokens), budget=number(self._budget))}"
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self.body:

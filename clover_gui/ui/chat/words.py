@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.message import AnswerStats, Message, MessageState, Role
 from clover_gui.engine.protocol import STOP_LOOP, STOP_NOT_A_NUMBER
 from clover_gui.explain.answers import (
@@ -11,15 +12,8 @@ from clover_gui.explain.answers import (
     unasked_thinking_text,
 )
 from clover_gui.i18n import _, duration, ngettext, number
-from clover_gui.ui.chat.attachment_chips import chip_text
 
 REGENERATE, CONTINUE = "regenerate", "continue"
-_CAN_GO_ON = (
-    MessageState.STOPPED,
-    MessageState.CUT_LENGTH,
-    MessageState.INTERRUPTED,
-    MessageState.FAILED,
-)
 
 
 def details_text(stats: AnswerStats | None) -> str:
@@ -64,6 +58,8 @@ def _ending(message: Message) -> str:
     match message.state:
         case MessageState.STOPPED:
             return _("Stopped by you.")
+        case MessageState.CLOSED:
+            return _("The program was closed here. What was written is kept.")
         case MessageState.CUT_LENGTH:
             return _("Cut short: the answer reached its maximum length.")
         case MessageState.CUT_CONTEXT:
@@ -86,12 +82,8 @@ def answer_action(message: Message) -> tuple[str, str] | None:
     """What can be done about the last answer of a chat: (key, text of a button)."""
     if message.role is not Role.ASSISTANT or message.state is MessageState.RUNNING:
         return None
-    if not message.text.strip():
+    if can_continue(message):
+        return (CONTINUE, _("Continue"))
+    if not message.text.strip() or message.state in (MessageState.LOOPED, MessageState.BROKEN):
         return (REGENERATE, _("Try again"))
-    return (CONTINUE, _("Continue")) if message.state in _CAN_GO_ON else None
-
-
-def shown_text(message: Message) -> str:
-    """A message of the person with its files, one line each."""
-    files = [f"[{chip_text(attachment)}]" for attachment in message.attachments]
-    return "\n".join(files) + ("\n\n" if files and message.text else "") + message.text
+    return None

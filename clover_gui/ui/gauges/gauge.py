@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from clover_gui.ui.widgets.elided_label import ElidedLabel
@@ -15,13 +16,18 @@ class Gauge(QWidget):
     """Caption on the left, value on the right, ``graphic`` below.
 
     The whole gauge is one focusable control, so that its details (the tool tip) can be read by
-    keyboard and by a screen reader; the labels inside are not.
+    keyboard and by a screen reader; the labels inside are not. ``activated`` comes from a click, Enter or
+    the space bar, where ``make_active`` was called.
     """
+
+    activated = Signal()
 
     def __init__(self, graphic: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("gauge")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)  # for the ring of the focus
+        self._active = False
         # The caption gives way before the figures do.
         self.caption_label = ElidedLabel()
         self.caption_label.setObjectName("gaugeCaption")
@@ -39,6 +45,25 @@ class Gauge(QWidget):
         layout.setColumnStretch(1, 1)
         layout.setRowStretch(2, 1)
         layout.setRowMinimumHeight(1, GRAPHIC_LINES_TENTHS * self.fontMetrics().height() // 10)
+
+    def make_active(self) -> None:
+        """Let it be pressed like a button; the details should then say what for."""
+        self._active = True
+        self.setProperty("active", True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus | Qt.FocusPolicy.ClickFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        inside = self.rect().contains(event.position().toPoint())
+        if self._active and inside and event.button() == Qt.MouseButton.LeftButton:
+            self.activated.emit()
+        super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._active and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.activated.emit()
+        else:
+            super().keyPressEvent(event)
 
     def show_text(self, caption: str, value: str, details: str) -> None:
         """Set all texts; ``details`` is what hovering or a screen reader tells."""

@@ -18,20 +18,30 @@ class MemoryPart(StrEnum):
 
     MODEL = "model"
     CONTEXT = "context"
+    STATE = "state"
     CHATS = "chats"
     WORKING = "working"
+    OVERHEAD = "overhead"
     OTHERS = "others"
     MISSING = "missing"
+    FREE = "free"
+
+
+# Parts that belong together have one colour, the smaller one paler.
+_PALER = {MemoryPart.STATE: 0.7, MemoryPart.CHATS: 0.45, MemoryPart.OVERHEAD: 0.55}
 
 
 def part_name(part: MemoryPart) -> str:
     return {
         MemoryPart.MODEL: _("model"),
         MemoryPart.CONTEXT: _("context"),
+        MemoryPart.STATE: _("state"),
         MemoryPart.CHATS: _("other chats, at most"),
         MemoryPart.WORKING: _("working space"),
+        MemoryPart.OVERHEAD: _("overhead"),
         MemoryPart.OTHERS: _("other programs"),
         MemoryPart.MISSING: _("missing"),
+        MemoryPart.FREE: _("free"),
     }[part]
 
 
@@ -40,14 +50,16 @@ def part_color(part: MemoryPart, colors: Colors) -> QColor:
         {
             MemoryPart.MODEL: colors.gauge_ours,
             MemoryPart.CONTEXT: colors.gauge_writing,
+            MemoryPart.STATE: colors.gauge_writing,
             MemoryPart.CHATS: colors.gauge_writing,
             MemoryPart.WORKING: colors.gauge_reading,
+            MemoryPart.OVERHEAD: colors.gauge_reading,
             MemoryPart.OTHERS: colors.gauge_others,
             MemoryPart.MISSING: colors.danger,
+            MemoryPart.FREE: colors.gauge_free,
         }[part]
     )
-    if part is MemoryPart.CHATS:
-        color.setAlphaF(0.45)
+    color.setAlphaF(_PALER.get(part, 1.0))
     return color
 
 
@@ -55,23 +67,25 @@ def parts_of(need: Need) -> dict[MemoryPart, int]:
     """A planned need by parts; nothing of it is left out."""
     return {
         MemoryPart.MODEL: need.weights,
-        MemoryPart.CONTEXT: need.kv + need.recurrent,
+        MemoryPart.CONTEXT: need.kv,
+        MemoryPart.STATE: need.recurrent,
         MemoryPart.CHATS: need.copies,
-        MemoryPart.WORKING: need.compute + need.overhead + need.output,
+        MemoryPart.WORKING: need.compute + need.output,
+        MemoryPart.OVERHEAD: need.overhead,
     }
 
 
 def in_use(ours: int, need: Need | None) -> dict[MemoryPart, int]:
-    """What is in use now, divided as planned; what nobody planned counts as working space."""
+    """What is in use now, divided as planned; what nobody planned counts as overhead."""
     if need is None:
         return {MemoryPart.MODEL: ours}
-    model = min(ours, need.weights)
-    context = min(ours - model, need.kv + need.recurrent)
-    return {
-        MemoryPart.MODEL: model,
-        MemoryPart.CONTEXT: context,
-        MemoryPart.WORKING: ours - model - context,
-    }
+    parts: dict[MemoryPart, int] = {}
+    left = ours
+    for part, planned in parts_of(need).items():
+        if part not in (MemoryPart.CHATS, MemoryPart.OVERHEAD):
+            parts[part] = min(left, planned)
+            left -= parts[part]
+    return parts | {MemoryPart.OVERHEAD: left}
 
 
 def segments(parts: Mapping[MemoryPart, int], total: int, colors: Colors) -> tuple[Segment, ...]:

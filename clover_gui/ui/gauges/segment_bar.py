@@ -20,8 +20,10 @@ class Segment:
 class SegmentBar(QWidget):
     """Draws its segments from the left; what is left over is the track. No text of its own."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, height_tenths: int = 3, parent: QWidget | None = None) -> None:
+        """``height_tenths`` is the bar's height in tenths of a line of text."""
         super().__init__(parent)
+        self._height_tenths = height_tenths
         self._segments: tuple[Segment, ...] = ()
         self._track = QColor(128, 128, 128, 60)
 
@@ -37,7 +39,7 @@ class SegmentBar(QWidget):
 
     def sizeHint(self) -> QSize:
         line = self.fontMetrics().height()
-        return QSize(line * 6, max(4, line // 3))
+        return QSize(line * 6, max(4, line * self._height_tenths // 10))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.sizeHint().width() // 2, self.sizeHint().height())

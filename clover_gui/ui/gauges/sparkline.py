@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from PySide6.QtCore import QPointF, QSize
+from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
@@ -12,7 +12,8 @@ KEPT = 60
 
 
 class Sparkline(QWidget):
-    """Keeps the last 60 values and scales to the largest of them, or to ``top`` where there is one."""
+    """Keeps the last 60 values and scales to the largest of them, or to ``top`` where there is one; below the
+    curve it is filled faintly, so that it is seen where it is small."""
 
     def __init__(self, top: float = 0.0, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +40,7 @@ class Sparkline(QWidget):
 
     def sizeHint(self) -> QSize:
         line = self.fontMetrics().height()
-        return QSize(line * 2, line * 7 // 10)
+        return QSize(line * 3, line * 7 // 10)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -49,11 +50,21 @@ class Sparkline(QWidget):
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self._color, max(1.0, self.height() / 14)))
+        stroke = max(1.5, self.height() / 8)
         top = self._top or max(self._values) or 1.0
         step = self.width() / (KEPT - 1)
         start = self.width() - step * (len(self._values) - 1)
-        height = self.height() - 3.0
+        height = self.height() - 2 * stroke
         shares = [min(1.0, value / top) for value in self._values]
-        points = [QPointF(start + i * step, 1.5 + height * (1 - share)) for i, share in enumerate(shares)]
+        points = [QPointF(start + i * step, stroke + height * (1 - share)) for i, share in enumerate(shares)]
+        faint = QColor(self._color)
+        faint.setAlphaF(0.22)
+        area = [QPointF(points[0].x(), self.height()), *points, QPointF(points[-1].x(), self.height())]
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(faint)
+        painter.drawPolygon(QPolygonF(area))
+        pen = QPen(self._color, stroke)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        painter.setPen(pen)
         painter.drawPolyline(QPolygonF(points))

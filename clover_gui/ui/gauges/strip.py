@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
@@ -17,15 +17,19 @@ from clover_gui.ui.gauges.memory_parts import MemoryPart, in_use, segments
 from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryReading, SpeedReading
 from clover_gui.ui.gauges.segment_bar import Segment, SegmentBar
 from clover_gui.ui.gauges.sparkline import Sparkline
+from clover_gui.ui.shortcuts import Keys, native
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.elided_label import ElidedLabel
 
-ONE_ROW_EM = 52
+ONE_ROW_EM = 60
 MINIMUM_EM = 24
 
 
 class GaugeStrip(QWidget):
-    """Four gauges side by side; each ``show_…`` replaces the reading of one."""
+    """Four gauges side by side; each ``show_…`` replaces the reading of one. ``memory_requested``: one of the
+    memory gauges was pressed."""
+
+    memory_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,6 +45,9 @@ class GaugeStrip(QWidget):
         self.context = Gauge(self._context_bar)
         self.vram = Gauge(_with_curve(self._vram_bar, self._vram_curve))
         self.ram = Gauge(_with_curve(self._ram_bar, self._ram_curve))
+        for gauge in (self.vram, self.ram):
+            gauge.make_active()
+            gauge.activated.connect(self.memory_requested)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(self.fontMetrics().height())
@@ -129,8 +136,10 @@ class GaugeStrip(QWidget):
     def _show_memory(self, reading: MemoryReading | None) -> None:
         self._last_memory = reading
         if reading is None:
-            self.ram.show_text(_("RAM"), "–", "")
-            self.vram.show_text(_("Graphics memory"), "–", "")
+            for bar in (self._ram_bar, self._vram_bar):
+                bar.show_segments((), QColor(self._theme.colors.gauge_free))
+            self._show_text(self.ram, _("RAM"), "–", "")
+            self._show_text(self.vram, _("Graphics memory"), "–", "")
             return
         plan = self._plan
         ram, ram_need = reading.ram, plan.ram if plan else None
@@ -143,8 +152,11 @@ class GaugeStrip(QWidget):
             if plan is not None and plan.devices:
                 self._show_no_reading(plan)
                 return
-            self.vram.show_text(
-                _("Graphics memory"), _("none"), _("No graphics card is used: the processor does the work.")
+            self._show_text(
+                self.vram,
+                _("Graphics memory"),
+                _("none"),
+                _("No graphics card is used: the processor does the work."),
             )
         else:
             need = plan.gpu if plan is not None and plan.devices else None
@@ -156,14 +168,21 @@ class GaugeStrip(QWidget):
         """A card holds the model, and nobody tells how full it is."""
         planned = size(plan.gpu.total)
         if plan.devices[0].unified:
-            details = _("The GPU uses the RAM: {planned} of it were planned for it.").format(planned=planned)
-            self.vram.show_text(_("Graphics memory"), _("part of the RAM"), details)
+            details = _("The graphics card uses the RAM: {planned} of it were planned for it.").format(
+                planned=planned
+            )
+            self._show_text(self.vram, _("Graphics memory"), _("part of the RAM"), details)
             return
         details = _(
             "The driver does not tell how full the graphics memory is; {planned} were planned. The card may"
             " be asleep or lost."
         ).format(planned=planned)
-        self.vram.show_text(_("Graphics memory"), "–", details)
+        self._show_text(self.vram, _("Graphics memory"), "–", details)
+
+    def _show_text(self, gauge: Gauge, caption: str, value: str, details: str) -> None:
+        """With what pressing the gauge does."""
+        more = _("Press it to see and change what lies where ({keys}).").format(keys=native(Keys.MEMORY))
+        gauge.show_text(caption, value, "\n".join(filter(None, (details, more))))
 
     def refresh(self) -> None:
         """Write all texts and colours again, after a change of theme or language."""
@@ -172,7 +191,7 @@ class GaugeStrip(QWidget):
         self.show_speed(SpeedReading(None, last.average or last.now, last.reading))
         self.show_context(self._last_context)
         for curve in (self._vram_curve, self._ram_curve):
-            curve.set_color(QColor(self._theme.colors.muted))
+            curve.set_color(QColor(self._theme.colors.gauge_ours))
         self._show_memory(self._last_memory)
 
     def reset_speed(self) -> None:
@@ -214,7 +233,7 @@ class GaugeStrip(QWidget):
                 )
                 for place, card in enumerate(cards, 1)
             ]
-        gauge.show_text(caption, value, "\n".join(lines))
+        self._show_text(gauge, caption, value, "\n".join(lines))
 
 
 def _with_gpu_part(level: MemoryLevel, plan: FitPlan) -> MemoryLevel:
@@ -242,7 +261,7 @@ def _with_curve(bar: SegmentBar, curve: Sparkline) -> QWidget:
     layout = QHBoxLayout(row)
     layout.setContentsMargins(0, 0, 0, 0)
     bar.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-    layout.addWidget(bar, 3)
+    layout.addWidget(bar, 2)
     layout.addWidget(curve, 1)
     return row
 

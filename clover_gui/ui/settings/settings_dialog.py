@@ -1,32 +1,34 @@
-"""The settings that matter now: language, look, context, graphics memory to keep free, where things lie."""
+"""The settings in one dialog: a list of pages on the left, the chosen page beside it.
+
+The pages come from outside, so that each part of the program can bring its own.
+Must not know: what a page changes.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
-    QFormLayout,
     QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
+    QListWidget,
+    QListWidgetItem,
+    QScrollArea,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from clover_gui.i18n import _, number, size
+from clover_gui.i18n import _
 from clover_gui.settings import Settings
+from clover_gui.ui.settings.settings_page import SettingsPage
+from clover_gui.ui.theme import Theme
 
-CONTEXT_CHOICES = (0, 4096, 8192, 16384, 32768, 65536, 131072, 262144)
-
-RESERVE_CHOICES_MB = (-1, 0, 256, 512, 1024, 1536, 2048, 4096)
+_SIZE_EM = (46, 34)
+_LIST_EM = 8.5
 
 
 class SettingsDialog(QDialog):
@@ -34,135 +36,76 @@ class SettingsDialog(QDialog):
 
     saved = Signal(object)
 
-    def __init__(self, settings: Settings, data_folder: Path, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        pages: Sequence[SettingsPage],
+        theme: Theme,
+        parent: QWidget | None = None,
+    ) -> None:
+        """``settings`` gives those in force when the person saves: a page may have changed some before.
+
+        The dialog takes the pages over; the first one is shown.
+        """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(_("Settings"))
         self._settings = settings
-        self.language = _choice(
-            (("", _("Same as the system")), ("en", "English"), ("de", "Deutsch")),
-            settings.language,
-            _("Language"),
-        )
-        self.theme = _choice(
-            (("system", _("Same as the system")), ("light", _("Light")), ("dark", _("Dark"))),
-            settings.theme,
-            _("Appearance"),
-        )
-        self.context = _choice(
-            tuple(
-                (n, _("{count} tokens").format(count=number(n)) if n else _("Automatic"))
-                for n in CONTEXT_CHOICES
-            ),
-            settings.context,
-            _("Context"),
-        )
-        self.kv_type = _choice(
-            (
-                ("", _("Automatic")),
-                ("f16", _("Full precision (F16)")),
-                ("q8_0", _("Half the memory (Q8_0)")),
-                ("q4_0", _("A quarter of the memory (Q4_0)")),
-            ),
-            settings.kv_type,
-            _("Context memory"),
-        )
-        self.reserve = _choice(
-            tuple((mb, size(mb << 20) if mb >= 0 else _("Automatic")) for mb in RESERVE_CHOICES_MB),
-            settings.reserve_mb,
-            _("Graphics memory to keep free"),
-        )
-        form = QFormLayout()
-        form.addRow(_("Language"), self.language)
-        form.addRow(_("Appearance"), self.theme)
-        form.addRow(_("Context"), self.context)
-        form.addRow(_("Context memory"), self.kv_type)
-        form.addRow(_("Graphics memory to keep free"), self.reserve)
-        self.models_folder = _line(settings.models_folder, _("the usual folder"), _("Folder for models"))
-        self.hub_endpoint = _line(settings.hub_endpoint, _("the usual hub"), _("Address to download from"))
-        self.proxy = _line(settings.proxy, _("the system's"), _("Proxy"))
-        form.addRow(_("Folder for models"), self._with_chooser())
-        form.addRow(_("Address to download from"), self.hub_endpoint)
-        form.addRow(_("Proxy"), self.proxy)
-        note = QLabel(_("Context and memory take effect the next time a model is loaded."))
-        note.setObjectName("note")
-        note.setWordWrap(True)
+        self.pages = tuple(pages)
+        self.list = QListWidget()
+        self.list.setObjectName("settingsList")
+        self.list.setAccessibleName(_("Pages of the settings"))
+        self.list.setFixedWidth(theme.space(_LIST_EM))
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.stack = QStackedWidget()
+        for page in self.pages:
+            item = QListWidgetItem(page.title)
+            item.setSizeHint(QSize(0, theme.space(2)))
+            self.list.addItem(item)
+            self.stack.addWidget(_scrolling(page, theme))
+        self.list.currentRowChanged.connect(self.stack.setCurrentIndex)
+        self.list.setCurrentRow(0)
+        for keys, step in (("Ctrl+Tab", 1), ("Ctrl+PgDown", 1), ("Ctrl+Shift+Tab", -1), ("Ctrl+PgUp", -1)):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.activated.connect(lambda step=step: self._turn(step))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         self.save_button = buttons.addButton(_("Save"), QDialogButtonBox.ButtonRole.AcceptRole)
         self.save_button.setProperty("kind", "primary")
         buttons.accepted.connect(self._accept)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.addLayout(form)
-        layout.addWidget(note)
-        layout.addLayout(_folder_row(data_folder))
-        layout.addWidget(buttons)
-
-    def _with_chooser(self) -> QHBoxLayout:
-        button = QPushButton(_("Choose…"))
-        button.clicked.connect(self._choose_folder)
         row = QHBoxLayout()
-        row.addWidget(self.models_folder, 1)
-        row.addWidget(button)
-        return row
+        row.setSpacing(theme.space(0.4))
+        row.addWidget(self.list)
+        row.addWidget(self.stack, 1)
+        layout = QVBoxLayout(self)
+        layout.addLayout(row, 1)
+        layout.addWidget(buttons)
+        room = self.screen().availableSize() * 0.92
+        self.resize(QSize(theme.space(_SIZE_EM[0]), theme.space(_SIZE_EM[1])).boundedTo(room))
+        self.list.setFocus()
 
-    def _choose_folder(self) -> None:
-        dialog = QFileDialog(self, _("Folder for models"))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.fileSelected.connect(self.models_folder.setText)
-        dialog.open()
+    def show_page(self, page: SettingsPage) -> None:
+        """Turn to one of ``pages``."""
+        self.list.setCurrentRow(self.pages.index(page))
+
+    def _turn(self, step: int) -> None:
+        self.list.setCurrentRow((self.list.currentRow() + step) % max(1, self.list.count()))
 
     def _accept(self) -> None:
-        self.saved.emit(
-            dataclasses.replace(
-                self._settings,
-                language=self.language.currentData(),
-                theme=self.theme.currentData(),
-                context=self.context.currentData(),
-                kv_type=self.kv_type.currentData(),
-                reserve_mb=self.reserve.currentData(),
-                models_folder=_folder(self.models_folder.text()),
-                hub_endpoint=self.hub_endpoint.text().strip(),
-                proxy=self.proxy.text().strip(),
-            )
-        )
+        settings = self._settings()
+        for page in self.pages:
+            settings = page.apply_to(settings)
+        self.saved.emit(settings)
         self.accept()
 
 
-def _choice(choices: tuple[tuple[str | int, str], ...], current: str | int, name: str) -> QComboBox:
-    box = QComboBox()
-    for value, text in choices:
-        box.addItem(text, value)
-    if box.findData(current) < 0:
-        box.addItem(str(current), current)
-    box.setCurrentIndex(box.findData(current))
-    box.setAccessibleName(name)
-    return box
-
-
-def _folder(text: str) -> str:
-    """A whole path, whatever short form was written; "" stays the usual folder."""
-    return str(Path(text.strip()).expanduser().absolute()) if text.strip() else ""
-
-
-def _line(text: str, placeholder: str, name: str) -> QLineEdit:
-    field = QLineEdit(text)
-    field.setPlaceholderText(placeholder)
-    field.setAccessibleName(name)
-    return field
-
-
-def _folder_row(folder: Path) -> QHBoxLayout:
-    text = QLabel(_("Chats and settings are kept in {folder}").format(folder=folder))
-    text.setTextFormat(Qt.TextFormat.PlainText)
-    text.setWordWrap(True)
-    text.setObjectName("note")
-    button = QPushButton(_("Open the folder"))
-    button.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
-    row = QHBoxLayout()
-    row.addWidget(text, 1)
-    row.addWidget(button)
-    return row
+def _scrolling(page: SettingsPage, theme: Theme) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QScrollArea.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    page.setContentsMargins(theme.space(0.3), 0, theme.space(0.3), 0)
+    area.setWidget(page)
+    return area

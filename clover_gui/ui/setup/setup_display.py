@@ -5,10 +5,18 @@ Gets the pipeline's events and errors and fills the page; decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from clover_gui.engine.protocol import EngineInfo
-from clover_gui.errors import CloverError, DoesNotFitError, EngineError
+from clover_gui.engine.start_fault import FaultKind, fault_of
+from clover_gui.errors import (
+    CloverError,
+    DoesNotFitError,
+    EngineDied,
+    EngineError,
+    EngineMissing,
+    EngineStartFailed,
+)
 from clover_gui.explain import (
     advice_text,
     describe_disk,
@@ -28,9 +36,9 @@ from clover_gui.explain import (
 from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import _, number
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.pipeline.advice import AdviceLevel, advise, installer_command
+from clover_gui.pipeline.advice import CURED_BY_ENGINE, Advice, AdviceLevel, advise
 from clover_gui.pipeline.device_list import device_rows
-from clover_gui.pipeline.engine_install import installer
+from clover_gui.pipeline.gpu_choice import usable_gpus
 from clover_gui.pipeline.prepare import (
     EngineDescribed,
     Examined,
@@ -50,18 +58,35 @@ from clover_gui.ui.setup.words import load_text, model_rows, repair_notes, repai
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
 Notes = list[tuple[str, bool]]
+ENGINE = "engine"
+"""The key of a notice's button that leads to the page "Engine"."""
 
 
 class SetupDisplay:
-    """``progress`` is called with a text and a fraction (None: no end known)."""
+    """``progress`` is called with a text and a fraction (None: no end known); ``graphics`` tells which card
+    the person has chosen (``Wishes.graphics``)."""
 
-    def __init__(self, page: SetupPage, progress: Callable[[str, float | None], None]) -> None:
+    def __init__(
+        self,
+        page: SetupPage,
+        progress: Callable[[str, float | None], None],
+        graphics: Callable[[], str] = lambda: "",
+    ) -> None:
         self._page = page
         self._progress = progress
+        self._graphics = graphics
+        self._engine: EngineInfo | None = None
         self._machine: Machine | None = None
         self._model: ModelFile | None = None
         self._notes: Notes = []
         self._failure_shown = False
+
+    @property
+    def facts(self) -> tuple[Machine, EngineInfo, ModelFile] | None:
+        """What the plan that is shown was made from; None before all of it is known."""
+        if self._machine is None or self._engine is None or self._model is None:
+            return None
+        return self._machine, self._engine, self._model
 
     def clear_plan(self) -> None:
         """Nothing is chosen yet, or something else."""
@@ -76,7 +101,7 @@ class SetupDisplay:
         """One step of the pipeline."""
         match stage:
             case MachineProbed(machine=machine):
-                self._machine = machine
+                self._machine, self._engine = machine, None
                 self._show_machine(machine, None)
             case EngineDescribed(info=info):
                 self.show_engine(info)
@@ -108,8 +133,11 @@ class SetupDisplay:
 
     def show_engine(self, engine: EngineInfo | EngineError) -> None:
         """The engine, or why there is none, beside the machine."""
+        self._engine = engine if isinstance(engine, EngineInfo) else None
         if self._machine is not None:
             self._show_machine(self._machine, engine)
+            gpus = usable_gpus(self._machine, self._engine) if self._engine is not None else ()
+            self._page.plan_card.controls.show_graphics(gpus, self._graphics())
 
     def show_refusal(self, error: DoesNotFitError) -> None:
         """Nothing fits as it is wished: say on the card what is missing and what would cure it."""
@@ -125,7 +153,11 @@ class SetupDisplay:
     def show_failure(self, error: CloverError) -> None:
         """One sentence and a next step above the cards."""
         words = explain(error)
-        self._page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)
+        text = f"{words.sentence} {words.next_step}"
+        # What an engine says of a file, another build of it would say as well.
+        cured = isinstance(error, EngineMissing | EngineStartFailed) or _no_instruction(error)
+        action = (ENGINE, _("Choose another engine…")) if cured else None
+        self._page.notice.show_notice(text, NoticeKind.ERROR, action, about="failure")
         self._failure_shown = True
         if isinstance(error, EngineError) and self._model is None:
             self.show_engine(error)
@@ -134,7 +166,7 @@ class SetupDisplay:
         """Something else is begun: what failed before is no longer said. Other notices stay."""
         if self._failure_shown:
             self._failure_shown = False
-            self._page.notice.hide()
+            self._page.notice.withdraw("failure")
 
     def _show_plan(self, plan: FitPlan) -> None:
         assert self._model is not None
@@ -146,40 +178,52 @@ class SetupDisplay:
             rows.append((_("Speed"), speed_text(plan.speed)))
         card.show_rows(rows)
         card.show_plan(plan)
+        if self._machine is not None:
+            self._show_machine_rows(self._machine, self._engine, plan)
         lines = [*(warning_text(word) for word in plan.warnings), left_out_text(plan.left_out)]
         card.show_notes([*self._notes, *((line, False) for line in lines if line)])
         card.show_controls(self._model, plan)
 
     def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:
-        devices = device_rows(machine, engine if isinstance(engine, EngineInfo) else None)
-        rows = [
-            *((_("Graphics") if index == 0 else "", row.text) for index, row in enumerate(devices)),
-            (_("RAM"), describe_memory(machine.memory)),
-            (_("Processor"), describe_processor(machine.processor)),
-            (_("Disk"), describe_disk(machine.disk)),
-        ]
-        notes: Notes = []
-        if engine is not None:
-            rows.append((_("Engine"), "\n".join(describe_engine(engine))))
-            notes += _advice(machine, engine)
+        self._show_machine_rows(machine, engine)
+        advice = advise(machine, engine, installer="") if engine is not None else []
+        self._page.engine_button.setVisible(any(one.key in CURED_BY_ENGINE for one in advice))
+        notes: Notes = _advice_notes(advice)
         said = ("no-driver", "device-lost")  # by the advice
         notes += [(note_text(note), False) for note in machine.notes if note.kind not in said]
         lost = any(note.kind == "device-lost" for note in machine.notes)
         if not lost and (causes := likely_causes(machine)):
             about = _("If there is a graphics card in this machine, this may be why it is not found:")
             notes.append(("\n".join((about, *(f"• {cause}" for cause in causes))), False))
-        greyed = [index for index, row in enumerate(devices) if not row.used]
-        self._page.machine_card.show_rows(rows, greyed)
         self._page.machine_card.show_notes(notes)
 
+    def _show_machine_rows(
+        self, machine: Machine, engine: EngineInfo | EngineError | None, plan: FitPlan | None = None
+    ) -> None:
+        """The parts of the machine; devices that are not used, or get nothing of the plan, are greyed."""
+        info = engine if isinstance(engine, EngineInfo) else None
+        devices = device_rows(machine, info, self._graphics(), plan)
+        rows = [
+            *((_("Graphics") if index == 0 else "", row.text) for index, row in enumerate(devices)),
+            (_("RAM"), describe_memory(machine.memory)),
+            (_("Processor"), describe_processor(machine.processor)),
+            (_("Disk"), describe_disk(machine.disk)),
+        ]
+        if engine is not None:
+            rows.append((_("Engine"), "\n".join(describe_engine(engine))))
+        greyed = [index for index, row in enumerate(devices) if not row.used]
+        self._page.machine_card.show_rows(rows, greyed)
 
-def _advice(machine: Machine, engine: EngineInfo | EngineError) -> Notes:
-    notes: Notes = []
-    for advice in advise(machine, engine, installer=installer_command(installer())):
-        if advice.key == "no-gpu":
-            continue  # the row of the graphics says so already
-        text = advice_text(advice.key, advice.facts)
-        if advice.command:
-            text += "\n" + _("The command for it: {command}").format(command=advice.command)
-        notes.append((text, advice.level is not AdviceLevel.NOTE))
-    return notes
+
+def _no_instruction(error: CloverError) -> bool:
+    """The engine is not made for this processor."""
+    return isinstance(error, EngineDied) and fault_of(error).kind is FaultKind.ILLEGAL_INSTRUCTION
+
+
+def _advice_notes(advice: Sequence[Advice]) -> Notes:
+    """The sentences; what another engine could cure has its own button, so that no command is named."""
+    return [
+        (advice_text(one.key, one.facts), one.level is not AdviceLevel.NOTE)
+        for one in advice
+        if one.key != "no-gpu"  # the row of the graphics says so already
+    ]

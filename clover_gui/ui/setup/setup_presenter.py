@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -19,11 +18,14 @@ from clover_gui.catalog.index import Catalog, find_models
 from clover_gui.download.download import Download
 from clover_gui.download.manager import DownloadManager
 from clover_gui.download.progress import Phase, Status
+from clover_gui.engine.client import EngineClient
 from clover_gui.engine.engine import Engine
 from clover_gui.errors import CloverError, DoesNotFitError, EngineMissing
+from clover_gui.explain import cure_text
 from clover_gui.explain.download_words import download_note_text, status_text
 from clover_gui.i18n import _, file_size
 from clover_gui.paths import DataFolder
+from clover_gui.pipeline.dry_run import DryEngine
 from clover_gui.pipeline.engine_install import install_engine, installer
 from clover_gui.pipeline.obtain import ModelOffer, Runnable, download, look_up
 from clover_gui.pipeline.prepare import (
@@ -37,7 +39,9 @@ from clover_gui.pipeline.prepare import (
     look_around,
     prepare,
 )
+from clover_gui.pipeline.preview import preview
 from clover_gui.pipeline.repairing import undo_repair, was_repaired
+from clover_gui.planning.cure import Cure
 from clover_gui.planning.plan import Wishes
 from clover_gui.ui.setup.choices import FETCH, model_choices
 from clover_gui.ui.setup.plan_controls import PlanWishes
@@ -61,6 +65,8 @@ class SetupPresenter(QObject):
     failed = Signal(object)
     checked = Signal(object)
     settled = Signal()
+    given_up = Signal()
+    """What was going on was stopped, and nothing came in its place."""
 
     def __init__(
         self,
@@ -71,7 +77,11 @@ class SetupPresenter(QObject):
         catalog: Catalog,
         wishes: Callable[[], Wishes],
         manager: Callable[[], DownloadManager],
+        keep_graphics: Callable[[str], None] = lambda _graphics: None,
+        make_engine: Callable[[], DryEngine] = EngineClient,
     ) -> None:
+        """``wishes`` are those of the settings; ``keep_graphics`` keeps a choice of a graphics card there.
+        ``make_engine`` makes the engines for dry runs."""
         super().__init__(page)
         self._page = page
         self._engine = engine
@@ -80,21 +90,26 @@ class SetupPresenter(QObject):
         self._catalog = catalog
         self._wishes = wishes
         self._manager = manager
-        self._display = SetupDisplay(page, self._progress)
+        self._keep_graphics = keep_graphics
+        self._make_engine = make_engine
+        self._display = SetupDisplay(page, self._progress, lambda: self._wishes_now().graphics)
         self._work: asyncio.Task[None] | None = None
         self._path: Path | None = None
         self._own_files: list[Path] = []
         self._can_start = False
+        self._started = False
         self._kept_services: Services | None = None
         self._offer: ModelOffer | None = None
         self._entry: CatalogEntry | None = None
         self._download: Download | None = None
         self._by_hand = PlanWishes()
+        self._cure: Cure | None = None
         page.model_card.model_chosen.connect(self._chosen)
         page.start_requested.connect(self.start)
         page.cancel_requested.connect(self.cancel)
         page.pause_requested.connect(self._pause)
         page.plan_card.undo_requested.connect(self._undo_wished)
+        page.plan_card.cure_requested.connect(self._apply_cure)
         page.plan_card.controls.changed.connect(self._wishes_changed)
         page.look_again_requested.connect(self.look_again)
         page.set_busy(False, can_start=False)
@@ -107,13 +122,38 @@ class SetupPresenter(QObject):
         return self._path
 
     @property
+    def is_loading(self) -> bool:
+        """Something that was started goes on; a mere look or plan does not count."""
+        return self._started and self._work is not None and not self._work.done()
+
+    @property
+    def is_downloading(self) -> bool:
+        return self._download is not None
+
+    @property
     def can_start(self) -> bool:
         return self._can_start
+
+    @property
+    def by_hand(self) -> PlanWishes:
+        """What was set by hand for the chosen file."""
+        return self._by_hand
 
     def look(self, preferred: Path | None) -> None:
         """Look for models, then at machine and engine, and plan ``preferred`` or the first that is here."""
         self._offer = self._entry = None
         self._run(lambda: self._look(preferred), busy=False)
+
+    def change_engine(self, load: Path | None = None) -> None:
+        """The engine takes other libraries from now on: start it, and load ``load`` or look again."""
+
+        async def work() -> None:
+            await self._engine.close()
+            self._kept_services = None  # what it knows of dry runs is that of the other engine
+            await (self._look(self._path) if load is None else self._load(load))
+
+        self._path = load or self._path
+        self._run(work, busy=load is not None)
 
     def look_again(self) -> None:
         """Everything once more, with the same choice."""
@@ -157,6 +197,13 @@ class SetupPresenter(QObject):
         elif self._entry is not None:  # the hub could not be asked: once more
             self.choose_download(self._entry)
 
+    def load_again(self, path: Path, by_hand: PlanWishes) -> None:
+        """Load this file with these settings, which then stand on the page as well."""
+        self._offer = self._entry = None
+        self._take(by_hand)
+        self._page.plan_card.controls.show_wishes(by_hand)
+        self.start(path)
+
     def cancel(self) -> None:
         """Stop a load or the building of the engine."""
         if self._work is not None:
@@ -185,7 +232,7 @@ class SetupPresenter(QObject):
     def services(self) -> Services:
         """Dry runs and measurements; one for the whole run of the program."""
         if self._kept_services is None:
-            self._kept_services = Services.for_folder(self._data.root)
+            self._kept_services = Services.for_folder(self._data.root, self._make_engine)
         return self._kept_services
 
     # ------------------------------------------------------------ the work
@@ -193,11 +240,14 @@ class SetupPresenter(QObject):
     def _run(self, work: Work, *, busy: bool) -> None:
         previous = self._work
         self._can_start = False
+        self._started = busy
 
         async def run() -> None:
             if previous is not None and not previous.done():
                 previous.cancel()
                 await asyncio.gather(previous, return_exceptions=True)
+            self._can_start = False  # the previous one may have come to its end meanwhile
+            self._cure = None
             self._display.forget_failure()
             self._page.set_busy(busy, can_start=False)
             try:
@@ -210,6 +260,8 @@ class SetupPresenter(QObject):
             except asyncio.CancelledError:
                 self._page.show_progress("", hidden=True)
                 self._page.set_busy(False, can_start=self._has_choice, start_text=self._start_text())
+                if asyncio.current_task() is self._work:
+                    self.given_up.emit()
                 raise
             self._page.show_progress("", hidden=True)
             self._page.set_busy(False, can_start=self._can_start, start_text=self._start_text())
@@ -232,7 +284,8 @@ class SetupPresenter(QObject):
             await self._with_engine(self._look_around)
 
     async def _look_around(self) -> None:
-        async with contextlib.aclosing(look_around(self._engine, self._models_folder())) as stages:
+        looking = look_around(self._engine, self._models_folder(), self._wishes_now().graphics)
+        async with contextlib.aclosing(looking) as stages:
             async for stage in stages:
                 self._show(stage)
 
@@ -253,25 +306,39 @@ class SetupPresenter(QObject):
             await self._with_engine(plan)
         except DoesNotFitError as error:
             self._show_refusal(error)
+            await self._offer_cure()
             return
         self._page.plan_card.undo_button.setVisible(await was_repaired(path))
         self._can_start = True
 
+    async def _offer_cure(self) -> None:
+        """Look for the one change to what was set by hand with which it would fit."""
+        if (facts := self._display.facts) is not None:
+            found = await preview(self._engine, *facts, self._wishes_now(), self.services)
+            self._cure = found.cure
+            if found.cure is not None:
+                self._page.plan_card.show_cure(cure_text(found.cure))
+
+    def _apply_cure(self) -> None:
+        if self._cure is not None:
+            wishes = self._by_hand.cured(self._cure, self._wishes())
+            self._page.plan_card.controls.show_wishes(wishes)
+            self._wishes_changed(wishes)
+
     def _wishes_changed(self, wishes: PlanWishes) -> None:
         """The person moved something: plan again and show at once what it does."""
-        self._by_hand = wishes
+        self._take(wishes)
         path = self._path
         if path is not None:
             self._run(lambda: self._plan(path, keep=True), busy=False)
 
+    def _take(self, wishes: PlanWishes) -> None:
+        self._by_hand = wishes
+        if wishes.graphics is not None:
+            self._keep_graphics(wishes.graphics)
+
     def _wishes_now(self) -> Wishes:
-        general, here = self._wishes(), self._by_hand
-        return replace(
-            general,
-            context=here.context or general.context,
-            kv_type=here.kv_type or general.kv_type,
-            cpu_expert_layers=here.cpu_expert_layers,
-        )
+        return self._by_hand.over(self._wishes())
 
     def _undo_wished(self) -> None:
         path = self._path

@@ -53,6 +53,7 @@ def document_style(theme: Theme, muted: bool = False) -> DocumentStyle:
     lines = "border-style: solid; border-top: 0px; border-left: 0px; border-right: 0px;"
     css = f"""{headings}
 p {{ margin: 0; margin-top: {gap}px; line-height: {line_height:.4f}%; }}
+p.formula {{ line-height: 100%; }}
 ul, ol {{ margin: 0; }}
 ul.outer, ol.outer {{ margin-top: {gap}px; }}
 li {{ margin: 0; margin-top: {item}px; line-height: {line_height:.4f}%; }}

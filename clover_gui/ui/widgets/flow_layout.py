@@ -52,6 +52,8 @@ class FlowLayout(QLayout):
     def _arrange(self, area: QRect, *, move: bool) -> int:
         x, y, row = area.x(), area.y(), 0
         for item in self._items:
+            if item.isEmpty():  # a hidden widget
+                continue
             size = item.sizeHint()
             size.setWidth(min(size.width(), area.width()))
             if x > area.x() and x + size.width() > area.right() + 1:

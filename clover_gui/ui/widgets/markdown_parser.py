@@ -142,7 +142,7 @@ class _DocumentRenderer(RendererHTML):
         token = tokens[index]
         picture = _picture(token.content, env["formulas"], on_its_own=True)
         if picture:
-            return f'<p align="center">{picture}{escapeHtml(token.info)}</p>\n'
+            return f'<p class="formula" align="center">{picture}{escapeHtml(token.info)}</p>\n'
         return f"<p>{escapeHtml(token.content + token.info).replace(chr(10), '<br />')}</p>\n"
 
     def code_inline(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:

@@ -1,68 +1,140 @@
-"""A quiet bar above a page: one sentence, at most one action, and a way to close it."""
+"""A quiet stack above a page: the newest notice on top, a few at most; errors stay, information passes."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QToolButton, QWidget
+from clover_gui.ui.announce import announce
+from clover_gui.ui.widgets.notice import Notice, NoticeKind
 
-from clover_gui.i18n import _
+__all__ = ["MOST", "NoticeBar", "NoticeKind"]
 
-
-class NoticeKind(StrEnum):
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
+MOST = 3
+"""So many notices are shown; a new one takes the place of the oldest information, or else of the oldest."""
 
 
-class NoticeBar(QFrame):
-    """Hidden until ``show_notice``. ``action_triggered`` carries the key of the action."""
+class NoticeBar(QWidget):
+    """Hidden while there is nothing to say. ``action_triggered`` carries the key of an action; its notice is
+    gone then. ``closed``: the last notice is gone."""
 
     action_triggered = Signal(str)
     closed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("noticeBar")
-        self._key = ""
-        self.label = QLabel()
-        self.label.setWordWrap(True)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.action_button = QPushButton()
-        self.action_button.clicked.connect(lambda: self.action_triggered.emit(self._key))
-        self.close_button = QToolButton()
-        self.close_button.setText("✕")
-        self.close_button.setAutoRaise(True)
-        self.close_button.clicked.connect(self.dismiss)
-        layout = QHBoxLayout(self)
-        layout.addWidget(self.label, 1)
-        layout.addWidget(self.action_button)
-        layout.addWidget(self.close_button)
-        self.hide()
+        self.notices: list[Notice] = []
+        """The newest first."""
+        self._nothing = Notice(self)
+        self._nothing.hide()
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(1)
+        super().hide()
 
     def show_notice(
-        self, text: str, kind: NoticeKind = NoticeKind.INFO, action: tuple[str, str] | None = None
+        self,
+        text: str,
+        kind: NoticeKind = NoticeKind.INFO,
+        action: tuple[str, str] | None = None,
+        *,
+        about: str = "",
+        lasting: bool = False,
     ) -> None:
-        """Replace what stands there. ``action`` is (key, text of the button)."""
-        self._key = action[0] if action else ""
-        self.label.setText(text)
-        self.label.setAccessibleName(text)
-        self.action_button.setVisible(action is not None)
-        self.action_button.setText(action[1] if action else "")
-        self.close_button.setAccessibleName(_("Close this notice"))
-        self.close_button.setToolTip(_("Close this notice"))
-        self.setProperty("kind", kind.value)
-        self.style().unpolish(self)
-        self.style().polish(self)
+        """Say something. ``action`` is (key, text of the button).
+
+        A notice with the same text, or of the same matter (``about``), is replaced. Information ends by
+        itself after the time to read it, unless it is ``lasting``.
+        """
+        same = [n for n in self.notices if (about and n.about == about) or n.text == text]
+        is_news = not same or same[0].kind is not kind
+        notice = same[0] if same else Notice(self)
+        for other in same[1:]:
+            self._remove(other)
+        notice.about = about
+        notice.write(text, kind, action, lasting=lasting)
+        if not same:
+            notice.acted.connect(lambda key: self._act(notice, key))
+            notice.closed.connect(lambda: self._close(notice))
+            self.notices.insert(0, notice)
+            self._layout.insertWidget(0, notice)
+            notice.show()
+            self._make_room()
+        elif is_news and self.notices[0] is not notice:
+            self.notices.remove(notice)
+            self.notices.insert(0, notice)
+            self._layout.insertWidget(0, notice)
         self.show()
+        if is_news:
+            announce(self, text)
+
+    def withdraw(self, about: str) -> None:
+        """What was said of this matter is over."""
+        for notice in [n for n in self.notices if n.about == about]:
+            self._remove(notice)
+        self._show_or_hide()
+
+    def says(self, about: str) -> bool:
+        """Whether there is a notice of this matter."""
+        return any(notice.about == about for notice in self.notices)
+
+    def hide(self) -> None:
+        """All that was said is over."""
+        for notice in list(self.notices):
+            self._remove(notice)
+        self._show_or_hide()
 
     def dismiss(self) -> None:
-        """Hide the bar."""
-        if self.isVisible():
-            self.hide()
+        """Close the newest notice."""
+        if self.notices:
+            self._close(self.notices[0])
+
+    # The newest one
+
+    @property
+    def label(self) -> QLabel:
+        return self._newest.label
+
+    @property
+    def action_button(self) -> QPushButton:
+        return self._newest.action_button
+
+    @property
+    def close_button(self) -> QToolButton:
+        return self._newest.close_button
+
+    @property
+    def _newest(self) -> Notice:
+        return self.notices[0] if self.notices else self._nothing
+
+    # Inside
+
+    def _act(self, notice: Notice, key: str) -> None:
+        self._remove(notice)
+        self._show_or_hide()
+        self.action_triggered.emit(key)
+
+    def _close(self, notice: Notice) -> None:
+        had_focus = notice.close_button.hasFocus()
+        self._remove(notice)
+        if had_focus and self.notices:
+            self.notices[0].close_button.setFocus()
+        self._show_or_hide()
+
+    def _make_room(self) -> None:
+        while len(self.notices) > MOST:
+            older = self.notices[1:]
+            informing = [n for n in older if n.kind is NoticeKind.INFO]
+            self._remove((informing or older)[-1])
+
+    def _remove(self, notice: Notice) -> None:
+        if notice in self.notices:
+            self.notices.remove(notice)
+            self._layout.removeWidget(notice)
+            notice.hide()
+            notice.deleteLater()
+
+    def _show_or_hide(self) -> None:
+        if not self.notices and not self.isHidden():
+            super().hide()
             self.closed.emit()

@@ -53,6 +53,8 @@ class PlainBody(QWidget):
     def set_text(self, text: str) -> None:
         """Show this text in place of what was there."""
         self._clear()
+        # What was wide enough for the former text, perhaps one letter, would break this one in pieces.
+        self._width = 0
         self._text = text
         if len(text) <= COLLAPSED:
             self._add(text)

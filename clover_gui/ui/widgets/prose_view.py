@@ -37,6 +37,8 @@ from clover_gui.ui.widgets.text_parts import KEYBOARD_REASONS, is_page_key, show
 _FLAGS = Qt.TextInteractionFlag
 _ALT = re.compile(r'<img [^>]*alt="([^"]*)"')
 _NEVER = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+_FIRST_WIDTH = 1_000
+"""Pixels, until the owner says how wide the text is."""
 
 
 class ProseView(QTextBrowser):
@@ -69,6 +71,8 @@ class ProseView(QTextBrowser):
         self.viewport().setAutoFillBackground(False)
         # By itself the editor would lay the text out for the width that it had before it was shown.
         self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
+        # With no width a line would hold a single letter, and a long word cost its length squared.
+        self.setLineWrapColumnOrWidth(_FIRST_WIDTH)
         document = self.document()
         document.setDocumentMargin(0)
         option = QTextOption()

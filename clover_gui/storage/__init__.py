@@ -1,0 +1,1 @@
+"""What this program keeps on disk: where it lies, how much it is, moving the models, removing it all."""

@@ -1,0 +1,1 @@
+"""What Windows needs beside the frozen folder: version resource, list of files, installer."""
