@@ -49,3 +49,16 @@ def test_what_cannot_be_a_stop_string_is_shown_at_once() -> None:
     stream = TextStream(("\nUser:",))
     assert stream.feed("Hello\n") == "Hello"
     assert stream.feed("there") == "\nthere"
+
+
+def test_a_stop_string_that_began_before_a_cut() -> None:
+    """What was given out before the cut is not given out again, and the stop string is still found."""
+    stream = TextStream(("\nUser:",))
+    stream.resume("The end.\nUs")
+    assert stream.feed("er") == ""
+    assert stream.feed(": more") == ""
+    assert stream.stopped
+    other = TextStream(("\nUser:",))
+    other.resume("The end.\nUs")
+    assert other.feed("ual words") == "ual words"
+    assert other.finish() == ""

@@ -100,6 +100,15 @@ def test_the_resource_is_an_expression_with_the_programs_version() -> None:
     assert found.count(repr(version())) == 2
 
 
+def test_the_program_is_one_folder_with_a_version_resource() -> None:
+    """Virus scanners mistrust programs that unpack themselves, or that say nothing of themselves."""
+    recipe = (places.ROOT / "installers" / "freeze" / "clover_gui.spec").read_text(encoding="utf-8")
+    assert "exclude_binaries=True" in recipe
+    assert "COLLECT(" in recipe
+    assert "upx=True" not in recipe
+    assert "version_info(version())" in recipe
+
+
 # ------------------------------------------------------------ icon
 
 

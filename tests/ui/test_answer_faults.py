@@ -75,7 +75,7 @@ def test_a_stop_at_the_first_moment_sends_nothing(drive, scripted_endless_gguf: 
     drive(script, scripted_endless_gguf)
 
 
-def test_later_turns_read_only_what_is_new_and_say_so(drive, scripted_long_gguf: Path) -> None:  # noqa: F811
+def test_later_turns_read_only_what_is_new_and_say_so(drive, scripted_gguf: Path) -> None:  # noqa: F811
     """Thinking on, off and on again, an answer again, and another chat in between."""
 
     async def script(window: MainWindow, workspace: Workspace) -> None:
@@ -85,7 +85,7 @@ def test_later_turns_read_only_what_is_new_and_say_so(drive, scripted_long_gguf:
         async def finished() -> tuple[int, int]:
             await answered(workspace)
             message = (await workspace.store.messages(workspace.chat.chat.id))[-1]
-            assert message.text == scripts.LONG_ANSWER_TEXT
+            assert message.text == scripts.ANSWER_TEXT
             if message.stats.tokens_reused:
                 assert f"{message.stats.tokens_reused:,} reused" in last_view(window)._footer._details.text()
             return message.stats.tokens_read, message.stats.tokens_reused
@@ -99,7 +99,7 @@ def test_later_turns_read_only_what_is_new_and_say_so(drive, scripted_long_gguf:
             page.composer.thinking_button.click()
             await ask(window, workspace, text)
             read, now_reused = await finished()
-            assert read <= len(text) + 64
+            assert read <= len(text) + len(scripts.ANSWER_TEXT.encode()) + 64
             assert now_reused > max(reused, first - 64)
             reused = now_reused
         page.regenerate_requested.emit()
@@ -114,7 +114,7 @@ def test_later_turns_read_only_what_is_new_and_say_so(drive, scripted_long_gguf:
         assert read <= 64
         assert now_reused >= reused
 
-    drive(script, scripted_long_gguf)
+    drive(script, scripted_gguf)
 
 
 def test_it_is_said_that_the_prompt_is_read(drive, tiny_gguf: Path) -> None:  # noqa: F811

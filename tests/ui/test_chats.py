@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from clover_gui import i18n, settings
 from clover_gui.chat.export import ExportFormat
-from clover_gui.chat.message import AnswerStats, MessageState
+from clover_gui.chat.message import AnswerStats, Attachment, MessageState
 from clover_gui.chat.store import ChatStore
 from clover_gui.engine.protocol import ROLE_SYSTEM
 from clover_gui.paths import DataFolder
@@ -136,6 +136,37 @@ def test_a_search_finds_words_of_messages_and_opens_the_message(drive, data: Dat
         await until(lambda: chats.nothing.isVisible(), "it says that nothing was found")
         QTest.keyClick(chats.search, Qt.Key.Key_Escape)
         await until(lambda: len(titles(window)) == 2, "all are back")
+
+    drive(script)
+
+
+def test_a_hit_says_where_it_is_and_thoughts_are_opened(drive, data: DataFolder) -> None:
+    store = ChatStore(data.chats)
+    for title, file, thoughts in (("Files", "zebras", ""), ("Thoughts", "", "zebras perhaps")):
+        chat = store.create_chat(title=title)
+        files = [Attachment("zoo.md", file)] if file else []
+        asked = store.add_user_message(chat.id, "q", files)
+        begun = store.begin_answer(chat.id, asked.id)
+        store.finish_answer(begun.id, "a", thoughts, MessageState.COMPLETE, None)
+    store.close()
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        chats = window.chat_page.conversations
+        await until(lambda: len(titles(window)) == 2, "they are listed")
+        window.show_chat()
+        await workspace.chat.open_chat(1)
+        chats.search.setText("zebras")
+        await until(lambda: chats.list.item(0).data(RowRole.SNIPPET), "they are found")
+        assert [chats.list.item(row).data(RowRole.PLACE) for row in range(2)] == [
+            "In the thinking",
+            "In the file zoo.md",
+        ]
+        spoken = chats.list.item(1).data(Qt.ItemDataRole.AccessibleTextRole)
+        assert spoken.endswith(": In the file zoo.md: zebras")
+        window.grab()
+        chats.list.opened.emit(chats.list.item(0))
+        await until(lambda: workspace.chat.chat.title == "Thoughts", "it is open")
+        await until(lambda: last_view(window).thinking.is_open, "its thoughts are too")
 
     drive(script)
 

@@ -173,6 +173,7 @@ def test_stop_works_while_the_prompt_is_read(drive, tiny_gguf: Path) -> None:
     async def script(window: MainWindow, workspace: Workspace) -> None:
         await ready(window, workspace)
         await ask(window, workspace, "word " * 1500)
+        await until(lambda: len(window.chat_page.messages) == 2, "it is sent")
         workspace.chat.stop()
         await answered(workspace)
         messages = await workspace.store.messages(workspace.chat.chat.id)

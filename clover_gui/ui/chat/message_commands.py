@@ -47,6 +47,17 @@ class MessageCommands:
         self._page.messages.set_history(history_of(messages, self._open.versions))
         self._page.show_welcome(not messages)
 
+    def go_to(self, message_id: int, query: str = "") -> None:
+        """Bring a message into sight. Where only its thoughts have what was searched for, they are opened."""
+        place = next((i for i, m in enumerate(self._open.messages) if m.id == message_id), None)
+        if place is None:
+            return
+        message, words = self._open.messages[place], query.casefold().split()
+        thoughts = self._page.messages.view_at(place).thinking if words else None
+        if thoughts is not None and not all(word in message.text.casefold() for word in words):
+            thoughts.set_open(True)
+        self._page.messages.scroll_to(place)
+
     def copy_answer(self) -> None:
         """Put the last answer into the clipboard."""
         if (answer := self._last(Role.ASSISTANT)) is not None:

@@ -231,9 +231,7 @@ class ChatPresenter(QObject):
         self._settings.show_switches()
         self._show_context()
         await self._show_in_list()
-        place = next((i for i, m in enumerate(self._open.messages) if m.id == message_id), None)
-        if place is not None:
-            self._page.messages.scroll_to(place)
+        self.messages.go_to(message_id, self._page.conversations.query)
 
     async def _leave_deleted(self, chat_id: int) -> None:
         if self._shown_id == chat_id:
