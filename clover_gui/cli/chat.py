@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from dataclasses import replace
 
 from clover_gui.catalog.index import resolve_model
 from clover_gui.chat.presets import Preset, Presets, load_presets
@@ -22,7 +23,9 @@ from clover_gui.explain.answers import overflow_text
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
 from clover_gui.pipeline.prepare import Services
-from clover_gui.settings import chosen_models_folder
+from clover_gui.pipeline.wishes import wishes_of
+from clover_gui.settings import load as load_settings
+from clover_gui.settings import models_folder
 
 _GO_ON = "/continue"
 
@@ -78,7 +81,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         "--json-answer", action="store_true", help=_("the answer is one JSON object or list, nothing else")
     )
     group.add_argument(
-        "--context", type=_positive, metavar=_("N"), help=_("tokens that the chat may have; else chosen")
+        "--context", type=_positive, metavar=_("N"), help=_("tokens that the chat may have; else as in the settings, or chosen")
     )
     group.add_argument("--json", action="store_true", help=_("write one JSON object on a line for each turn"))
 
@@ -104,7 +107,9 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         CloverError: before the first answer, or where a script's turn fails.
         KeyboardInterrupt: Ctrl+C while loading, or twice.
     """
-    model_path = resolve_model(options.model, chosen_models_folder(data))
+    settings = load_settings(data.settings, keep_broken=True).settings
+    folder = models_folder(settings, data)
+    model_path = resolve_model(options.model, folder)
     preset = Preset()
     if options.preset is not None:
         presets, _aside = load_presets(data.presets)
@@ -113,11 +118,14 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
             screen.note(_unknown_preset_text(options.preset, presets))
             return ExitCode.USAGE
         preset = found
+    wishes = wishes_of(settings)
+    if options.context is not None:
+        wishes = replace(wishes, context=options.context)
     with asyncio.Runner() as runner:
         services = Services.for_folder(data.root, lambda: engine_client(data, screen))
         chat = TerminalChat(options, screen, engine_client(data, screen), services, preset)
         try:
-            runner.run(chat.open(model_path, chosen_models_folder(data)))
+            runner.run(chat.open(model_path, folder, wishes))
             if options.prompt:
                 return runner.run(chat.answer_all(options.prompt))
             return _converse(runner, chat, screen)

@@ -80,9 +80,8 @@ class TerminalChat:
         self._turn = 0
         self.thinking = not options.no_think and self._preset.thinking is not False
 
-    async def open(self, model_path: Path, disk_path: Path) -> None:
+    async def open(self, model_path: Path, disk_path: Path, wishes: Wishes) -> None:
         """Prepare everything; tells on the error stream how it goes."""
-        wishes = Wishes(context=self._options.context)
         stages = prepare(self._engine, model_path, disk_path, wishes, self._services)
         async with contextlib.aclosing(stages):
             async for stage in stages:

@@ -6,6 +6,7 @@ The person reads it before it goes anywhere. Technical English, for those who re
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import platform
@@ -18,13 +19,14 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from clover_gui import __version__
+from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import EngineInfo, Loaded, LoadSettings
 from clover_gui.errors import CloverError
 from clover_gui.hardware.machine import Machine
 from clover_gui.i18n import capped
 from clover_gui.logs import masked
 from clover_gui.model_file.summary import ModelFile
-from clover_gui.pipeline.prepare import ReadyToChat
+from clover_gui.pipeline.prepare import MachineProbed, ReadyToChat, look_around
 from clover_gui.settings import Settings
 
 LOG_LINES = 200
@@ -47,6 +49,31 @@ class Findings:
     settings: Settings
     log: Sequence[str] = ()
     engine_log: Sequence[str] = ()
+
+
+async def gather_findings(
+    engine: EngineClient,
+    ready: ReadyToChat | None,
+    settings: Settings,
+    models_folder: Path,
+    log: Sequence[str],
+) -> Findings:
+    """What is known now; where no model is loaded, machine and engine are looked at again. Never raises."""
+    machine: Machine | None = ready.machine if ready is not None else None
+    info: EngineInfo | CloverError | None = None
+    try:
+        if machine is not None:
+            info = await engine.describe()
+        else:
+            async with contextlib.aclosing(look_around(engine, models_folder)) as stages:
+                async for stage in stages:
+                    if isinstance(stage, MachineProbed):
+                        machine = stage.machine
+                    else:
+                        info = stage.info
+    except CloverError as error:
+        info = error
+    return Findings(machine, info, ready, engine.last_settings, settings, log, engine.log_lines)
 
 
 def diagnostics_text(findings: Findings, *, home: Path | None = None) -> str:

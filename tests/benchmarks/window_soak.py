@@ -166,7 +166,7 @@ class WindowSoak:
             self._page.messages.find_text("light")
             self._page.messages.clear_find()
             self.report.steps["find"] += 1
-        elif roll < 0.46:
+        elif roll < 0.46 and len(self._page.messages):
             self._page.messages.scroll_to(0)
             self.report.steps["scroll"] += 1
 

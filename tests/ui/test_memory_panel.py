@@ -436,7 +436,7 @@ def test_the_set_up_page_offers_the_one_change_that_cures(
 def test_what_was_said_during_a_quick_load_stands_on_the_chat_page(drive, scripted_gguf: Path) -> None:
     async def script(window: MainWindow, workspace: Workspace) -> None:
         await ready(window, workspace)
-        loaded = workspace._ready
+        loaded = workspace.flow.ready
         assert loaded is not None
         before = replace(loaded.plan, ram_available_bytes=20 * GIB)
         now = replace(loaded.plan, ram_available_bytes=9 * GIB, warnings=(GPU_CHOICE_MISSING,))

@@ -24,7 +24,6 @@ from clover_gui.chat.events import (
 from clover_gui.chat.message import AnswerStats, Message, Role
 from clover_gui.chat.session import ChatSession, SessionState
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import Sampling
 from clover_gui.errors import CloverError, EngineDied, EngineUnresponsive, TemplateFailed
 from clover_gui.explain import explain
 from clover_gui.explain.answers import tight_text
@@ -33,6 +32,7 @@ from clover_gui.ui.chat.answer_display import AnswerDisplay
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.engine_recovery import EngineRecovery
 from clover_gui.ui.chat.fit_question import FitQuestion
+from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
@@ -42,7 +42,6 @@ from clover_gui.ui.chat.words import REGENERATE, answer_action
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
-Values = Callable[[bool | None], Sampling]
 NEW_CHAT = "new-chat"
 
 
@@ -64,10 +63,9 @@ class AnswerPresenter(QObject):
         engine: Engine,
         tasks: TaskSet,
         open_chat: OpenChat,
+        makers: MakersValues,
         *,
         recover: Callable[[], Awaitable[None]],
-        sampling: Values,
-        precise: Callable[[], Sampling | None],
     ) -> None:
         super().__init__(page)
         self._page = page
@@ -75,8 +73,7 @@ class AnswerPresenter(QObject):
         self._tasks = tasks
         self._open = open_chat
         self.recovery = EngineRecovery(page.notice, engine, tasks, recover, lambda: self.answering)
-        self._usual = sampling
-        self._precise = precise
+        self._makers = makers
         self._display = AnswerDisplay(page, engine)
         self._task: asyncio.Task[None] | None = None
         self._fit = FitQuestion(page, open_chat, self.recovery)
@@ -183,7 +180,8 @@ class AnswerPresenter(QObject):
     def _events(self, session: ChatSession, question: Question, drop: int) -> AsyncIterator[ChatEvent]:
         thinking = self._page.composer.thinking
         options = self._open.options
-        usual = (self._precise() if options.precise and thinking else None) or self._usual(thinking)
+        precise = self._makers.precise() if options.precise and thinking else None
+        usual = precise or self._makers.usual(thinking)
         sampling, limits = options.sampling(usual), options.limits()
         if question.text is None:
             ask = session.go_on if question.go_on else session.regenerate

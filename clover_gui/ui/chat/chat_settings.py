@@ -6,26 +6,16 @@ Knows what the model's makers say; knows nothing of messages and answers.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from clover_gui.chat.presets import Preset, PresetBook
 from clover_gui.engine.engine import Engine
 from clover_gui.engine.protocol import Sampling
 from clover_gui.i18n import _
 from clover_gui.ui.chat.chat_page import ChatPage
+from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.options_dialog import OptionsDialog, UsualValues
 from clover_gui.ui.theme import Theme
-
-
-@dataclass(frozen=True, slots=True)
-class MakersValues:
-    """``usual``: for an answer with or without thinking; ``precise``: for code and facts, if there are any;
-    ``source`` (of thinking, precise): where they stand."""
-
-    usual: Callable[[bool | None], Sampling]
-    precise: Callable[[], Sampling | None] = lambda: None
-    source: Callable[[bool, bool], str] = lambda _thinking, _precise: ""
 
 
 class ChatSettings:
@@ -89,8 +79,8 @@ class ChatSettings:
             self._makers.usual(True),
             self._makers.usual(False),
             self._makers.precise(),
-            self._makers.source(thinking, False),
-            self._makers.source(True, True),
+            self._makers.source(thinking=thinking, precise=False),
+            self._makers.source(thinking=True, precise=True),
             loaded.can_switch_thinking,
         )
 

@@ -17,15 +17,15 @@ from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.message import Chat
 from clover_gui.chat.presets import PresetBook
 from clover_gui.engine.client import EngineClient
-from clover_gui.engine.protocol import Sampling
 from clover_gui.errors import ChatStoreError, CloverError, DataFolderError
 from clover_gui.explain import explain
 from clover_gui.ui.chat.answer_presenter import NEW_CHAT, AnswerPresenter
 from clover_gui.ui.chat.chat_page import ChatPage
-from clover_gui.ui.chat.chat_settings import ChatSettings, MakersValues
+from clover_gui.ui.chat.chat_settings import ChatSettings
 from clover_gui.ui.chat.composer_presenter import ComposerPresenter
 from clover_gui.ui.chat.engine_recovery import CHOOSE_MODEL
 from clover_gui.ui.chat.list_presenter import ChatListPresenter
+from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.message_commands import MessageCommands
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.moves import Moves
@@ -43,9 +43,7 @@ from clover_gui.ui.widgets.notice_bar import NoticeKind
 class ChatPresenter(QObject):
     """One chat is shown at a time; an answer may run in it.
 
-    ``recover`` loads the last model again after the engine died. ``sampling`` gives the values for an
-    answer with or without thinking, ``precise`` those for code and facts, if there are any, ``source`` (of
-    thinking, precise) where they stand. ``presets`` are the person's own.
+    ``recover`` loads the last model again after the engine died. ``presets`` are the person's own.
     ``answer_finished`` carries AnswerEnded or the CloverError.
     """
 
@@ -60,9 +58,7 @@ class ChatPresenter(QObject):
         tasks: TaskSet,
         *,
         recover: Callable[[], Awaitable[None]],
-        sampling: Callable[[bool | None], Sampling],
-        precise: Callable[[], Sampling | None] = lambda: None,
-        source: Callable[[bool, bool], str] = lambda _thinking, _precise: "",
+        makers: MakersValues,
         default_thinking: bool = True,
         presets: PresetBook | None = None,
     ) -> None:
@@ -76,12 +72,9 @@ class ChatPresenter(QObject):
         self._open = OpenChat(
             engine, store, thinking=default_thinking, preset=lambda: book.presets.for_new_chats
         )
-        makers = MakersValues(sampling, precise, source)
         self._settings = ChatSettings(page, theme, engine, self._open, makers, book, self._start)
         self._field = ComposerPresenter(page.composer, engine, store, tasks, self._open)
-        self._answers = AnswerPresenter(
-            page, engine, tasks, self._open, recover=recover, sampling=sampling, precise=precise
-        )
+        self._answers = AnswerPresenter(page, engine, tasks, self._open, makers, recover=recover)
         self._moves = Moves(self._leave_chat, self._field.stay)
         self.messages = MessageCommands(
             page, theme, store, self._open, self._field, self._moves, lambda: self.answering
