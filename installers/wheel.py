@@ -275,6 +275,9 @@ def _build_environ(work: Path, options: tuple[str, ...]) -> dict[str, str]:
     environ["CMAKE_ARGS"] = " ".join(options)  # no option holds a space, and quotes would stay in
     if sys.platform != "win32":  # there the names of temporary files must stay short
         environ["TMPDIR"] = str(work)
+        # Messages of the engine name its source files; the folder of this machine has no place in a package.
+        for name in ("CFLAGS", "CXXFLAGS"):
+            environ[name] = f"{environ.get(name, '')} -ffile-prefix-map={work}=.".strip()
     return environ
 
 

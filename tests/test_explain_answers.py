@@ -18,7 +18,6 @@ from clover_gui.explain.answers import (
     ending_text,
     overflow_text,
     thinking_closed_text,
-    thinking_progress_text,
 )
 from clover_gui.explain.sampling_words import limit_settings, preset_title, sampling_settings
 from clover_gui.i18n import set_language
@@ -46,8 +45,6 @@ def test_closed_thoughts_tell_the_number() -> None:
     for word in words("CLOSED_"):
         assert "1,240 tokens" in thinking_closed_text(word, 1240)
     assert thinking_closed_text("", 5) == ""
-    assert thinking_progress_text(1240, 4096) == "thinking 1,240 of 4,096"
-    assert thinking_progress_text(1240, 0) == "thinking, 1,240 tokens"
 
 
 def test_an_empty_answer_says_where_the_tokens_went() -> None:
@@ -83,8 +80,8 @@ def test_settings_name_real_fields_and_hold_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("vk::Queue::submit: ErrorDeviceLost", "device was lost"),
-        ("CUDA error: unspecified launch failure", "device was lost"),
+        ("vk::Queue::submit: ErrorDeviceLost", "card was lost"),
+        ("CUDA error: unspecified launch failure", "card was lost"),
         ("ggml_vulkan: Device memory allocation failed: ErrorOutOfDeviceMemory", "out of memory"),
         ("cudaMalloc failed: out of memory", "out of memory"),
     ],

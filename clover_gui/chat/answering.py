@@ -84,15 +84,7 @@ class Answering:
         Raises:
             EngineError: after everything is saved.
         """
-        loaded = self._engine.loaded
-        settings = self._engine.last_settings
-        record = AnswerRecord(
-            model=capped(loaded.description) if loaded else "",
-            model_file=capped(PurePath(settings.path).name, 200) if settings else "",
-            settings=settings_text(wishes.sampling, wishes.limits),
-            begun=begun,
-            clock=self._clock,
-        )
+        record = self._record(wishes, begun)
         saver: AnswerSaver | None = None
         ended: Message | None = None
         failure: EngineError | None = None
@@ -139,6 +131,17 @@ class Answering:
             )
         if failure is not None:
             raise failure
+
+    def _record(self, wishes: Wishes, begun: Message | None) -> AnswerRecord:
+        loaded = self._engine.loaded
+        settings = self._engine.last_settings
+        return AnswerRecord(
+            model=capped(loaded.description) if loaded else "",
+            model_file=capped(PurePath(settings.path).name, 200) if settings else "",
+            settings=settings_text(wishes.sampling, wishes.limits),
+            begun=begun,
+            clock=self._clock,
+        )
 
     async def _start_answer(self, question_id: int, begun: Message | None) -> AnswerBegun | AnswerResumed:
         if begun is not None:

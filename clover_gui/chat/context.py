@@ -32,10 +32,6 @@ class ContextCheck:
         """Part of the context that the prompt takes; above 1 where it is longer."""
         return self.prompt_tokens / self.context_tokens if self.context_tokens else 0.0
 
-    @property
-    def is_tight(self) -> bool:
-        return self.share >= WARN_SHARE
-
 
 def check_of(counted: Counted, turns: list[Turn]) -> ContextCheck:
     """``turns`` are those of the prompt that was counted."""

@@ -72,15 +72,6 @@ def suggested_name(title: str, form: ExportFormat, created: float) -> str:
     return f"{clean}.{form.value}"
 
 
-def free_path(path: Path) -> Path:
-    """``path``, or the first of "name (2).md", "name (3).md" … that does not exist."""
-    candidate, number = path, 2
-    while candidate.exists():
-        candidate = path.with_name(f"{path.stem} ({number}){path.suffix}")
-        number += 1
-    return candidate
-
-
 def write_export(path: Path, text: str, *, replace: bool = False) -> None:
     """Write the file whole or not at all. ``replace``: the person has agreed to lose a former one.
 

@@ -39,7 +39,6 @@ class AnswerPrinter:
         self._safe = TerminalText()
         self._thinking = False
         self._at_line_start = True
-        self._anything_thought = False
 
     def show(self, event: ChatEvent) -> None:
         if isinstance(event, AnswerText):
@@ -71,7 +70,7 @@ class AnswerPrinter:
             return
         if not self._thinking:
             self._screen.dim(True)
-            self._thinking = self._anything_thought = True
+            self._thinking = True
         self._write(text)
 
     def _leave_thinking(self) -> None:

@@ -37,7 +37,7 @@ class ArgumentParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say how the command is used and what is wrong, and leave the program with 2."""
         usage = self.format_usage()
-        text = _("Mistake: {message}").format(message=mistake_text(message))
+        text = _("Error: {message}").format(message=mistake_text(message))
         self.exit(2, f"{usage}{self.prog}: {text}\n")
 
 

@@ -81,7 +81,10 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         "--json-answer", action="store_true", help=_("the answer is one JSON object or list, nothing else")
     )
     group.add_argument(
-        "--context", type=_positive, metavar=_("N"), help=_("tokens that the chat may have; else as in the settings, or chosen")
+        "--context",
+        type=_positive,
+        metavar=_("N"),
+        help=_("tokens that the chat may have; else as in the settings, or chosen"),
     )
     group.add_argument("--json", action="store_true", help=_("write one JSON object on a line for each turn"))
 
@@ -281,5 +284,4 @@ def _think(words: list[str], chat: TerminalChat, screen: Screen) -> None:
 
 
 def _tell_shortly(screen: Screen, error: CloverError) -> None:
-    text = explain(error)
-    screen.note(f"{text.sentence} {text.next_step}")
+    screen.note(explain(error).text)

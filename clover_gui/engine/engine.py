@@ -28,7 +28,7 @@ GenerationEvent = Reading | Text | Finished
 
 
 class Engine(Protocol):
-    """A running engine. Every method may raise the EngineError family of errors.py."""
+    """A running engine. Every method may raise the EngineError family of ``errors/engine.py``."""
 
     @property
     def loaded(self) -> Loaded | None:

@@ -69,13 +69,6 @@ def thinking_closed_text(closed: str, tokens: int) -> str:
     }.get(closed, "").format(count=number(tokens))
 
 
-def thinking_progress_text(tokens: int, budget: int) -> str:
-    """For example "thinking 1,240 of 4,096"; without a budget only the count."""
-    if budget <= 0:
-        return _("thinking, {count} tokens").format(count=number(tokens))
-    return _("thinking {count} of {budget}").format(count=number(tokens), budget=number(budget))
-
-
 def empty_answer_text(stats: AnswerStats | None) -> str:
     """What to say of an answer without text."""
     if stats is not None and stats.thinking_tokens and stats.thinking_tokens >= stats.tokens_written - 4:

@@ -23,6 +23,11 @@ class Explanation:
     next_step: str
     detail: str = ""
 
+    @property
+    def text(self) -> str:
+        """Sentence and next step, for where there is one line."""
+        return f"{self.sentence} {self.next_step}".strip()
+
 
 @singledispatch
 def explain(error: BaseException) -> Explanation:

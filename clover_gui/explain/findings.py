@@ -113,6 +113,12 @@ def _describe_device(device: EngineDevice) -> str:
     )
 
 
+def _parameters(count: int) -> str:
+    if count < 100_000_000:
+        return _("{count} million parameters").format(count=number(count / 1e6, 1))
+    return _("{count} billion parameters").format(count=number(count / 1e9, 2))
+
+
 def describe_model(model: ModelFile) -> tuple[str, ...]:
     """Name, size and shape of a model file."""
     name = capped(model.name) or capped(model.path.stem)
@@ -124,7 +130,7 @@ def describe_model(model: ModelFile) -> tuple[str, ...]:
     layers = ngettext("{count} layer", "{count} layers", model.layer_count).format(
         count=number(model.layer_count)
     )
-    parameters = _("{count} billion parameters").format(count=number(model.parameter_count / 1e9, 2))
+    parameters = _parameters(model.parameter_count)
     shape = [capped(model.architecture, 30), parameters, layers]
     if model.is_moe:
         shape.append(

@@ -46,7 +46,7 @@ def _not_published(error: errors.FlavourNotPublished) -> Explanation:
             host=capped(error.host), name=capped(error.name, 20), version=error.version
         )
     return Explanation(
-        _("This engine is not to be had"),
+        _("This engine is not available"),
         sentence,
         _("Choose another engine, or install one from a file."),
         cleaned(str(error)),
@@ -121,7 +121,7 @@ def _of_the_trial(kind: str, what: str) -> tuple[str, str]:
             else _("The engine uses instructions that this processor does not have."),
             other,
         ),
-        "does-not-compute": (_("The engine starts, but failed when it computed something."), other),
+        "does-not-compute": (_("The engine starts, but fails when it computes something."), other),
         "no-device": (_("The engine was built for graphics cards ({what}), but cannot use any."), other),
     }
     return texts.get(kind, (_("The engine does not start on this machine."), other))

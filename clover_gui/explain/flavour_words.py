@@ -18,7 +18,7 @@ def backend_title(backend: str) -> str:
     return {
         "cpu": _("Processor"),
         "cuda": _("NVIDIA graphics cards (CUDA)"),
-        "vulkan": _("Graphics cards by Vulkan"),
+        "vulkan": _("Graphics cards (Vulkan)"),
         "hip": _("AMD graphics cards (HIP)"),
         "metal": _("Apple graphics (Metal)"),
     }.get(backend, capped(backend, 20))
@@ -63,7 +63,9 @@ def suitable_text(suggestion: Suggestion) -> str:
         return _("{device} and Vulkan are there: the model is computed on the card.").format(device=device)
     if suggestion.why is Why.METAL:
         return _("{device}: the model is computed by Apple's graphics.").format(device=device or "Apple")
-    return _("Needs no graphics card and runs on every usual processor (with AVX2): for when another fails.")
+    return _(
+        "Needs no graphics card and runs on every usual processor (with AVX2): the one to use when another engine fails."
+    )
 
 
 def obstacle_text(obstacle: Obstacle) -> str:
@@ -107,7 +109,7 @@ def install_failure_text(error: CloverError) -> str:
     if isinstance(error, DownloadError):
         step = _("Try again, or download the file with a browser and install it from there.")
         return f"{words.sentence} {step}"
-    return f"{words.sentence} {words.next_step}"
+    return words.text
 
 
 def failure_text(failure: FlavourFailure, title: str, taken_title: str) -> str:

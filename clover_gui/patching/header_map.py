@@ -17,7 +17,7 @@ from clover_gui.model_file.tensor_types import TENSOR_TYPES
 
 MAGIC = b"GGUF"
 PREFIX_BYTES = 24  # magic, version, number of tensors, number of keys
-UINT8, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = 0, 4, 5, 6, 7, 8, 9
+UINT8, UINT32, INT32, FLOAT32, STRING, ARRAY = 0, 4, 5, 6, 8, 9
 F32 = 0  # tensor type
 
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -119,12 +119,6 @@ class HeaderMap:
 
     def tensor(self, name: str) -> TensorEntry | None:
         return next((tensor for tensor in self.tensors if tensor.name == name), None)
-
-    @property
-    def data_end(self) -> int:
-        """File offset behind the last tensor, without the padding after it."""
-        last = self.tensors[-1]
-        return self.data_offset + last.offset + last.size_bytes
 
 
 def read_map(file: BinaryIO, path: Path, file_size: int) -> HeaderMap:

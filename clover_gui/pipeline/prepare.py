@@ -208,9 +208,7 @@ async def prepare(
     yield planned
     repaired = examination is not None and _is_to_be_repaired(examination, info, repair)
     if examination is not None and repaired:
-        _refuse_repair(examination, repair)
-        force = repair is RepairWish.FORCE
-        work = make_runnable(engine, examination, info.architectures, disk_path, force=force)
+        work = _repair(engine, examination, info, disk_path, repair)
         async with contextlib.aclosing(work) as repairs:
             async for progress in repairs:
                 yield progress
@@ -226,23 +224,46 @@ async def prepare(
                 replanned = step
             if isinstance(step, Placed):
                 if repaired:
-                    check = await ask_whether_it_speaks(engine)
-                    await note_speech(model_path, check)
-                    yield SpeechChecked(check)
-                used = step.gpus if step.plan.gpu_layers else ()
-                yield ReadyToChat(
-                    step.machine,
-                    model,
-                    step.plan,
-                    step.loaded,
-                    step.measured,
-                    used,
-                    info,
-                    wishes,
-                    replanned,
-                )
+                    yield await _check_speech(engine, model_path)
+                yield _ready_to_chat(step, model, info, wishes, replanned)
             else:
                 yield step
+
+
+def _ready_to_chat(
+    placed: Placed, model: ModelFile, info: EngineInfo, wishes: Wishes, replanned: Replanned | None
+) -> ReadyToChat:
+    used = placed.gpus if placed.plan.gpu_layers else ()
+    return ReadyToChat(
+        placed.machine,
+        model,
+        placed.plan,
+        placed.loaded,
+        placed.measured,
+        used,
+        info,
+        wishes,
+        replanned,
+    )
+
+
+async def _repair(
+    engine: Engine, examination: Examination, info: EngineInfo, disk_path: Path, wish: RepairWish
+) -> AsyncGenerator[Repairing | RepairDone, None]:
+    """Repair the file, if that is wished and possible; the last event has its path."""
+    _refuse_repair(examination, wish)
+    force = wish is RepairWish.FORCE
+    work = make_runnable(engine, examination, info.architectures, disk_path, force=force)
+    async with contextlib.aclosing(work) as repairs:
+        async for progress in repairs:
+            yield progress
+
+
+async def _check_speech(engine: Engine, model_path: Path) -> SpeechChecked:
+    """Ask the repaired model a question with a known answer, and note with the repair what it said."""
+    check = await ask_whether_it_speaks(engine)
+    await note_speech(model_path, check)
+    return SpeechChecked(check)
 
 
 def _is_to_be_repaired(examination: Examination, info: EngineInfo, wish: RepairWish) -> bool:

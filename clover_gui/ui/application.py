@@ -10,29 +10,32 @@ import asyncio
 import logging
 import signal
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QLibraryInfo, Qt, QTranslator, QUrl
+from PySide6.QtCore import QEvent, QUrl
 from PySide6.QtGui import QDesktopServices, QIcon
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clover_gui import i18n, resources
 from clover_gui import settings as settings_file
 from clover_gui.errors import CloverError, DataFolderError
-from clover_gui.i18n import _, capped
+from clover_gui.i18n import _
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
-from clover_gui.settings import LoadedSettings, Settings
+from clover_gui.settings import Settings
 from clover_gui.ui import loop
 from clover_gui.ui.errors import ErrorReporter, show_and_wait
 from clover_gui.ui.file_open import FileOpenWatcher
+from clover_gui.ui.first_picture import first_picture
 from clover_gui.ui.garbage import UiThreadCollector
+from clover_gui.ui.live_settings import LiveSettings
 from clover_gui.ui.main_window import MainWindow
+from clover_gui.ui.open_model_dialog import open_model_dialog
+from clover_gui.ui.qt_language import QtLanguage
 from clover_gui.ui.settings.diagnostics_dialog import DiagnosticsDialog
 from clover_gui.ui.single_instance import SingleInstance
 from clover_gui.ui.tasks import TaskSet
@@ -70,13 +73,15 @@ class Application:
         self._qt = qt
         self._model = model
         self._data = data
-        self._loaded_settings: LoadedSettings = settings_file.load(data.settings)
-        self._settings: Settings = self._loaded_settings.settings
+        loaded = settings_file.load(data.settings)
+        self._setting_problems = loaded.problems
         self._folder_problem = _folder_problem(data)
-        self._translator = QTranslator()
-        self._translate_qt()
+        file = data.settings if self._folder_problem is None else None
+        self._settings = LiveSettings(loaded.settings, file, self._settings_changed, self._say_not_saved)
+        self._qt_language = QtLanguage(qt)
+        self._qt_language.apply()
         self._theme = Theme()
-        self._theme.apply(qt, Mode(self._settings.theme))
+        self._theme.apply(qt, Mode(loaded.settings.theme))
         logging_now = start_logging(None if self._folder_problem else data.logs, "window", quiet=True)
         self._recent_log: Callable[[], list[str]] = lambda: list(logging_now.recent.lines)
         self._reporter = ErrorReporter(self._recent_log)
@@ -88,17 +93,22 @@ class Application:
 
     def run(self, driver: Driver | None = None) -> int:
         """From the first window to the last word; the exit code."""
-        if not self._instance.acquire():
+        try:
+            if self._instance.acquire():
+                return self._run_window(driver)
             if self._instance.hand_over(self._named_file()):
-                self._collector.end()
                 return 0
             self._say_taken()
-            self._collector.end()
             return 1
+        finally:
+            self._qt_language.end()
+            self._collector.end()
+
+    def _run_window(self, driver: Driver | None) -> int:
         self._reporter.install()
         self.window = MainWindow(self._theme)
         self._reporter.set_window(self.window)
-        self.window.restore_place(self._settings.window)
+        self.window.restore_place(self._settings.current().window)
         self.window.show()
         self._instance.raise_requested.connect(self.window.come_forward)
         self._instance.open_requested.connect(self._open_from_outside)
@@ -118,10 +128,11 @@ class Application:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self._instance.release()
             if self._to_remove:
-                self._remove()
+                from clover_gui.ui.last_removal import remove_at_end
+
+                remove_at_end(self._to_remove, self._data.root)
             self.window.deleteLater()
             self._qt.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-            self._collector.end()
 
     def _named_file(self) -> str:
         """The file that the first window shall show, in full: its process may stand in another folder."""
@@ -129,7 +140,7 @@ class Application:
             return ""
         from clover_gui.catalog.index import resolve_model
 
-        folder = settings_file.models_folder(self._settings, self._data)
+        folder = settings_file.models_folder(self._settings.current(), self._data)
         try:
             return str(resolve_model(self._model, folder))
         except CloverError:
@@ -151,19 +162,25 @@ class Application:
     async def _main(self, driver: Driver | None) -> int:
         closing = asyncio.Event()
         self.window.close_requested.connect(closing.set)
-        await self._first_picture()
+        await first_picture(self.window)
         # Only now: what the first picture does not need would delay it by a third.
         from clover_gui.ui.workspace import Workspace
 
         self.workspace = Workspace(
-            self.window, self._theme, self._tasks, self._data, lambda: self._settings, self._change_settings
+            self.window,
+            self._theme,
+            self._tasks,
+            self._data,
+            self._settings.current,
+            self._settings.change,
         )
         self._make_desk()
         self._connect()
         code = 0
         try:
             await self._desk.move.settle()
-            await self.workspace.start(self._model or self._settings.model_path, bool(self._model))
+            last = self._settings.current().model_path
+            await self.workspace.start(self._model or last, bool(self._model))
             self._is_started = True
             if self._waiting_file:
                 self.workspace.open_file(Path(self._waiting_file))
@@ -176,22 +193,11 @@ class Application:
                 await closing.wait()
         finally:
             self.window.hide()
-            self._change_settings(replace(self._settings, window=self.window.place))
+            self._settings.change(replace(self._settings.current(), window=self.window.place))
             await self.workspace.end()
             await self._tasks.cancel_all()
             self.window.close_now()
         return code
-
-    async def _first_picture(self) -> None:
-        """Let the window be painted before anything else is imported or started."""
-        painted = asyncio.Event()
-        self.window.first_painted.connect(painted.set)
-        try:
-            await asyncio.wait_for(painted.wait(), timeout=2.0)
-        except TimeoutError:
-            log.info("the window was not painted at once")
-        # Rendering is needed with the first answer only; its imports take a tenth of a second.
-        threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
 
     def _make_desk(self) -> None:
         """The settings, and what can be asked for there."""
@@ -204,7 +210,7 @@ class Application:
         self._desk = SettingsDesk(
             self.window,
             self._data,
-            SettingsAccess(lambda: self._settings, self._change_settings),
+            SettingsAccess(self._settings.current, self._settings.change),
             workspace.engines,
             WindowModelUse(workspace.engine, workspace.setup, lambda: workspace.chat),
             self._theme,
@@ -220,22 +226,12 @@ class Application:
         self.window.close()
 
     def _look_for_new_version(self) -> None:
-        if not self._settings.look_for_new_versions:
+        settings = self._settings.current()
+        if not settings.look_for_new_versions:
             return
         from clover_gui.pipeline.new_version import NewVersionCheck
 
-        self._new_version.look(NewVersionCheck(self._data.new_version, proxy=self._settings.proxy).look)
-
-    def _remove(self) -> None:
-        """Nothing of this program is open any more, but its log."""
-        from clover_gui.storage.removing import remove_places
-
-        start_logging(None, "window", quiet=True)
-        failed = remove_places(self._to_remove, self._data.root)
-        if failed:
-            lines = [_("These files could not be removed:")]
-            lines += [f"{capped(str(item.path), 200)}: {capped(item.reason)}" for item in failed[:10]]
-            show_and_wait(_("Remove everything"), "\n".join(lines))
+        self._new_version.look(NewVersionCheck(self._data.new_version, proxy=settings.proxy).look)
 
     def _connect(self) -> None:
         window = self.window
@@ -250,7 +246,7 @@ class Application:
     def _say_problems(self) -> None:
         if self._folder_problem is not None:
             text = _words(self._folder_problem)
-        elif self._loaded_settings.problems:
+        elif self._setting_problems:
             text = _("Some settings could not be read and were set back to their defaults.")
         else:
             return
@@ -259,24 +255,16 @@ class Application:
 
     # ------------------------------------------------------------ settings
 
-    def _change_settings(self, settings: Settings) -> None:
-        old, self._settings = self._settings, settings
+    def _settings_changed(self, old: Settings, settings: Settings) -> None:
         if settings.theme != old.theme:
             self._theme.apply(self._qt, Mode(settings.theme))
         if settings.language != old.language:
             i18n.set_language(settings.language)
-            self._translate_qt()
+            self._qt_language.apply()
             self.window.retranslate()
             self.workspace.retranslate()
         if settings.look_for_new_versions and not old.look_for_new_versions:
             self._look_for_new_version()
-        if settings == old or self._folder_problem is not None:
-            return
-        try:
-            settings_file.save(self._data.settings, settings)
-        except OSError as error:
-            log.warning("settings not saved: %s", error)
-            self._say_not_saved(error)
 
     def _say_not_saved(self, error: OSError) -> None:
         text = _words(DataFolderError(self._data.root, error.strerror or str(error)))
@@ -301,28 +289,15 @@ class Application:
         self._tasks.start(fill(), "diagnostics")
 
     def _open_file(self) -> None:
-        dialog = QFileDialog(self.window, _("Open a model file"))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([_("Model files (*.gguf)"), _("All files (*)")])
-        start = Path(self._settings.model_path).parent if self._settings.model_path else Path.home()
-        dialog.setDirectory(str(start))
-        dialog.fileSelected.connect(lambda name: self.workspace.open_file(Path(name)))
-        dialog.open()
-
-    def _translate_qt(self) -> None:
-        """Qt's own buttons in the language in force."""
-        self._qt.removeTranslator(self._translator)
-        folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
-        if self._translator.load(f"qtbase_{i18n.current_language()}", folder):
-            self._qt.installTranslator(self._translator)
+        last = self._settings.current().model_path
+        folder = Path(last).parent if last else Path.home()
+        open_model_dialog(self.window, folder, self.workspace.open_file)
 
 
 def _words(error: DataFolderError) -> str:
     from clover_gui.explain import explain
 
-    words = explain(error)
-    return f"{words.sentence} {words.next_step}"
+    return explain(error).text
 
 
 def _folder_problem(data: DataFolder) -> DataFolderError | None:
@@ -331,9 +306,3 @@ def _folder_problem(data: DataFolder) -> DataFolderError | None:
     except DataFolderError as error:
         return error
     return None
-
-
-def _warm_up() -> None:
-    from clover_gui.ui.widgets import markdown
-
-    markdown.warm_up()

@@ -24,9 +24,9 @@ class ModelNotices:
     """Each notice replaces the former one about the same thing."""
 
     def __init__(self, window: MainWindow) -> None:
+        self._pages = window.pages
         self._setup_page = window.setup_page
         self._chat_page = window.chat_page
-        self._is_chat_shown = lambda: window.pages.currentWidget() is window.chat_page
         self._speech: tuple[str, NoticeKind] | None = None
 
     def speech_checked(self, check: SpeechCheck) -> None:
@@ -39,7 +39,7 @@ class ModelNotices:
 
     def loading(self, text: str) -> None:
         """How a load goes, also on the chat page, where old chats can be read meanwhile."""
-        if self._is_chat_shown():
+        if self._pages.currentWidget() is self._chat_page:
             self._chat_page.notice.show_notice(text, about="load", lasting=True)
 
     def loaded(self, ready: ReadyToChat) -> None:
@@ -62,15 +62,15 @@ class ModelNotices:
         """The model of before is still there; said where the load's progress was shown."""
         notice = self._chat_page.notice
         if notice.says("load"):
-            notice.show_notice(_words(error), NoticeKind.ERROR, about="load")
+            notice.show_notice(explain(error).text, NoticeKind.ERROR, about="load")
 
     def failed(self, error: CloverError) -> None:
         """Why there is no model, on the set-up page."""
-        self._setup_page.notice.show_notice(_words(error), NoticeKind.ERROR)
+        self._setup_page.notice.show_notice(explain(error).text, NoticeKind.ERROR)
 
     def not_found(self, error: CloverError) -> None:
         """The model that was asked for at the start is not here."""
-        self._setup_page.notice.show_notice(_words(error), NoticeKind.WARNING)
+        self._setup_page.notice.show_notice(explain(error).text, NoticeKind.WARNING)
 
     def offer_refit(self, offer: RefitOffer) -> None:
         """The plan does not fit any more."""
@@ -82,11 +82,6 @@ class ModelNotices:
         for page in (self._setup_page, self._chat_page):
             action = (ENGINE, _("Choose another engine…"))
             page.notice.show_notice(text, NoticeKind.WARNING, action, about=ENGINE)
-
-
-def _words(error: CloverError) -> str:
-    words = explain(error)
-    return f"{words.sentence} {words.next_step}"
 
 
 def _brought_to_light(ready: ReadyToChat) -> list[tuple[str, NoticeKind]]:

@@ -39,7 +39,7 @@ class NewVersionNotice(QObject):
         page = self._window.pages.currentWidget()
         setup, chat = self._window.setup_page, self._window.chat_page
         notice = chat.notice if page is chat else setup.notice
-        text = _("Version {version} is there.").format(version=capped(version, 30))
+        text = _("Version {version} is available.").format(version=capped(version, 30))
         notice.show_notice(text, action=(KEY, _("Open its page…")), about=KEY, lasting=True)
 
     def _triggered(self, key: str) -> None:

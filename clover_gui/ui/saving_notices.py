@@ -20,9 +20,8 @@ def watch_saving(store: AsyncChatStore, notice: NoticeBar) -> None:
     """Say when chats are not saved and when they are again, not only at the next start."""
 
     def failed(error: CloverError) -> None:
-        words = explain(error)
         again = _("It is tried again by itself.")
-        text = f"{words.sentence} {words.next_step} {again}"
+        text = f"{explain(error).text} {again}"
         notice.show_notice(text, NoticeKind.ERROR, about="saving")
 
     def put_back(path: Path) -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 
 BUDGET_MB = {
-    "folder": 165,
+    "folder": 150,
     "deb": 48,
     "tar": 48,
-    "appimage": 62,
 }
 
 

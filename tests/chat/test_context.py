@@ -268,9 +268,8 @@ def test_a_template_that_refuses_says_so_when_counting(make_scripted_gguf: Calla
     with_engine(scenario)
 
 
-def test_the_share_and_the_warning() -> None:
-    assert not ContextCheck(True, 799, 1000, 100).is_tight
-    assert ContextCheck(True, 800, 1000, 100).is_tight
+def test_the_share() -> None:
+    assert ContextCheck(True, 800, 1000, 100).share == 0.8
     assert ContextCheck(True, 0, 0, 0).share == 0
 
 

@@ -14,7 +14,11 @@ import pytest
 from clover_gui.chat.options import ChatOptions
 from clover_gui.chat.presets import Preset, Presets, save_presets
 from clover_gui.exit_codes import ExitCode
+from clover_gui.explain import warning_text
 from clover_gui.paths import DataFolder
+from clover_gui.pipeline.gpu_choice import GPU_CHOICE_MISSING
+from clover_gui.settings import Settings
+from clover_gui.settings import save as save_settings
 from tests.cli import terminal
 from tests.kit.scripts import ANSWER_TEXT, LONG_THOUGHT, THOUGHT_TEXT, TRANSCRIPT, TRANSCRIPT_TEXT
 
@@ -91,6 +95,18 @@ def test_a_preset_of_the_window_can_be_used(scripted_gguf: Path, tmp_path: Path)
     turn = json.loads(done.stdout)
     assert turn["thinking"] == ""
     assert turn["answer"].lstrip()[:1] in ("{", "[")
+
+
+def test_context_and_card_of_the_settings_hold_here_too(scripted_gguf: Path, tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "data")
+    save_settings(folder.settings, Settings(context=768, graphics="0000:99:00.0 A card that is gone"))
+    arguments = ("chat", "--model", str(scripted_gguf), "--prompt", "Hi")
+    done = terminal.run(folder.root, *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "768 tokens of context" in done.stderr
+    assert warning_text(GPU_CHOICE_MISSING) in done.stderr
+    by_hand = terminal.run(folder.root, *arguments, "--context", "1024")
+    assert "1,024 tokens of context" in by_hand.stderr
 
 
 def test_without_thinking_there_is_the_whole_answer_only(scripted_gguf: Path, tmp_path: Path) -> None:

@@ -480,7 +480,7 @@ def test_a_huge_vocabulary_and_huge_texts(big_vocabulary_gguf: Path) -> None:
     with_client(scenario)
 
 
-def test_file_deleted_or_cut_while_loaded(tmp_path: Path, scripted_gguf: Path) -> None:
+def test_a_file_deleted_while_loaded_serves_on(tmp_path: Path, scripted_gguf: Path) -> None:
     path = Path(shutil.copy(scripted_gguf, tmp_path / "gone.gguf"))
 
     async def scenario(client: EngineClient) -> None:
@@ -490,14 +490,31 @@ def test_file_deleted_or_cut_while_loaded(tmp_path: Path, scripted_gguf: Path) -
         with pytest.raises(ModelLoadFailed) as caught:
             await client.load(settings(path))
         assert caught.value.kind == FAIL_MISSING
+
+    with_client(scenario)
+
+
+def test_a_file_cut_while_loaded_ends_the_engine_with_the_reason(tmp_path: Path, scripted_gguf: Path) -> None:
+    path = tmp_path / "cut.gguf"
+
+    async def death(client: EngineClient) -> EngineDied:
         shutil.copy(scripted_gguf, path)
         await client.load(settings(path))
         os.truncate(path, 4096)
         with pytest.raises(EngineDied) as died:
             await ask(client, user("Something else"))
-        if sys.platform == "linux":
-            assert died.value.exit_code == -signal.SIGBUS
-            assert "shortened" in died.value.reason
+        return died.value
+
+    async def scenario(client: EngineClient) -> None:
+        died = await death(client)
+        if sys.platform != "linux":
+            return
+        for _try in range(2):  # some virtual machines report now and then the other signal for this access
+            if died.exit_code != -signal.SIGSEGV:
+                break
+            died = await death(client)
+        assert died.exit_code == -signal.SIGBUS
+        assert "shortened" in died.reason
 
     with_client(scenario)
 

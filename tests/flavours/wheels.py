@@ -141,9 +141,10 @@ def _handler(index: Index) -> type[http.server.BaseHTTPRequestHandler]:
             if path.suffix == ".whl" and wanted != "bytes=0-0" and index.cut_at:
                 body = body[: index.cut_at.pop(0)]
             if index.gate is not None and path.suffix == ".whl" and wanted != "bytes=0-0":
-                self.wfile.write(body[:1000])
+                begun = min(1_500_000, len(body) // 2)  # more than who asks keeps in a buffer
+                self.wfile.write(body[:begun])
                 index.gate.wait(20)
-                body = body[1000:]
+                body = body[begun:]
             try:
                 self.wfile.write(body)
             except OSError:

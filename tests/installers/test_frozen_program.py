@@ -42,8 +42,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if subprocess.run([SYSTEM_PYTHON, "-c", usable], check=False).returncode != 0:
         pytest.skip("the system's Python is too old or has no venv")
     command = [SYSTEM_PYTHON, places.ROOT / "installers" / "package.py", "--only", "folder"]
+    # An engine that was built here for this very person may name the home folder; what is published does not.
+    environ = {**os.environ, "HOME": str(base), "CLOVER_CACHE_DIR": str(places.cache_folder())}
     done = subprocess.run(
         [*command, "--out", base / "out", "--work", base / "work"],
+        env=environ,
         capture_output=True,
         text=True,
         check=False,

@@ -39,7 +39,7 @@ NO_WINDOW = "The terminal front end never needs the window"
     [
         ("chat/message.py", "from PySide6.QtCore import QObject", {QT}),
         ("cli/__init__.py", "from clover_gui.ui import theme", {STAGES, QT, NO_WINDOW}),
-        ("errors.py", "from clover_gui import paths", {STAGES}),
+        ("errors/base.py", "from clover_gui import paths", {STAGES}),
         ("ui/theme.py", "import qasync", {"qasync only in ui.loop"}),
     ],
 )

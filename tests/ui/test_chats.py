@@ -158,7 +158,7 @@ def test_a_hit_says_where_it_is_and_thoughts_are_opened(drive, data: DataFolder)
         chats.search.setText("zebras")
         await until(lambda: chats.list.item(0).data(RowRole.SNIPPET), "they are found")
         assert [chats.list.item(row).data(RowRole.PLACE) for row in range(2)] == [
-            "In the thinking",
+            "In the thoughts",
             "In the file zoo.md",
         ]
         spoken = chats.list.item(1).data(Qt.ItemDataRole.AccessibleTextRole)

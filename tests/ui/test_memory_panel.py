@@ -416,7 +416,7 @@ def test_the_set_up_page_offers_the_one_change_that_cures(
     async def script(window: MainWindow, workspace: Workspace) -> None:
         await ready(window, workspace)
         memory = Memory(32 * GIB, 23 * GIB)
-        workspace.setup._kept_services = Services(free_memory=FreeMemory(read_ram=lambda: memory))
+        workspace.setup._stages._services = Services(free_memory=FreeMemory(read_ram=lambda: memory))
         workspace.open_file(twin_gguf)
         card = window.setup_page.plan_card
         await until(lambda: card.controls.isVisible() and workspace.setup.can_start, "it is planned")
@@ -462,7 +462,7 @@ def test_a_reload_that_cannot_be_planned_leaves_the_model_and_says_why(drive, sc
         window.chat_page.toggle_memory_panel()
         await set_context(window, 4096)
         nothing = Memory(32 * GIB, GIB // 8)
-        workspace.setup._kept_services = Services(free_memory=FreeMemory(read_ram=lambda: nothing))
+        workspace.setup._stages._services = Services(free_memory=FreeMemory(read_ram=lambda: nothing))
         before = workspace.engine.loaded
         window.chat_page.memory_panel.reload_button.click()
         notice = window.chat_page.notice

@@ -193,7 +193,7 @@ def test_thinking_is_folded_and_costs_nothing(
     assert made == []
     assert not thinking.findChildren(ProseView)
     thinking.set_open(True)
-    qtbot.waitUntil(lambda: "thought 499" in shown_text(thinking))
+    qtbot.waitUntil(lambda: "thought 499" in shown_text(thinking), timeout=30_000)
     assert len(made) == 1
     thinking.set_open(False)
     renders = len(thinking.findChildren(ProseView))

@@ -228,7 +228,7 @@ def test_only_another_folder_from_now_on(qapp: QApplication, data: DataFolder, t
     async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
         await ready(window, workspace)
         page = await places_page(window)
-        await choose(page, tmp_path / "new", "Only use that folder from now on", application)
+        await choose(page, tmp_path / "new", "Use that folder from now on, move nothing", application)
         close_dialogs()
 
     run(qapp, data, script)

@@ -1,4 +1,5 @@
-"""Sending and answering: the question whether it fits, the message, its answer, and what goes wrong.
+"""Sending: the question whether it fits, the message, and what goes wrong. The answer is shown by
+``answer_run.py``.
 
 Knows the page and the chat that is open; knows nothing of other chats.
 """
@@ -10,25 +11,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from PySide6.QtCore import QObject, Signal
 
-from clover_gui.chat.context import WARN_SHARE, ContextCheck
 from clover_gui.chat.continuing import can_continue
-from clover_gui.chat.events import (
-    AnswerBegun,
-    AnswerEnded,
-    AnswerResumed,
-    ChatEvent,
-    ContextDropped,
-    NotSaved,
-    UserSaved,
-)
-from clover_gui.chat.message import AnswerStats, Message, Role
+from clover_gui.chat.events import ChatEvent
+from clover_gui.chat.message import Message, Role
 from clover_gui.chat.session import ChatSession, SessionState
 from clover_gui.engine.engine import Engine
 from clover_gui.errors import CloverError, EngineDied, EngineUnresponsive, TemplateFailed
 from clover_gui.explain import explain
-from clover_gui.explain.answers import tight_text
 from clover_gui.i18n import _
-from clover_gui.ui.chat.answer_display import AnswerDisplay
+from clover_gui.ui.chat.answer_run import AnswerRun
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.engine_recovery import EngineRecovery
 from clover_gui.ui.chat.fit_question import FitQuestion
@@ -36,13 +27,11 @@ from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
-from clover_gui.ui.chat.path_history import history_of, version_of
+from clover_gui.ui.chat.path_history import history_of
 from clover_gui.ui.chat.question import Question
 from clover_gui.ui.chat.words import REGENERATE, answer_action
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
-
-NEW_CHAT = "new-chat"
 
 
 class AnswerPresenter(QObject):
@@ -74,13 +63,18 @@ class AnswerPresenter(QObject):
         self._open = open_chat
         self.recovery = EngineRecovery(page.notice, engine, tasks, recover, lambda: self.answering)
         self._makers = makers
-        self._display = AnswerDisplay(page, engine)
+        self._answer = AnswerRun(page, engine, tasks, open_chat)
+        self._answer.saved.connect(self.saved)
+        self._answer.ended.connect(self.finished)
         self._task: asyncio.Task[None] | None = None
         self._fit = FitQuestion(page, open_chat, self.recovery)
-        self._warned_chat: int | None = None
         self._stopped_early = False
         """Stopped while nothing could be: the task has just begun, or the chat is being made."""
-        self.view: MessageView | None = None
+
+    @property
+    def view(self) -> MessageView | None:
+        """The answer that runs or ended last in this chat, as long as the chat is open."""
+        return self._answer.view
 
     @property
     def answering(self) -> bool:
@@ -122,7 +116,7 @@ class AnswerPresenter(QObject):
         if task is not None and not task.done() and task is not asyncio.current_task():
             self.stop(closing=closing)
             await asyncio.gather(task, return_exceptions=True)
-        self.view = None
+        self._answer.view = None
 
     async def end(self) -> None:
         await self.stop_and_wait(closing=True)
@@ -131,7 +125,7 @@ class AnswerPresenter(QObject):
     # ------------------------------------------------------------ sending
 
     async def _ask(self, question: Question) -> None:
-        self.view = None
+        self._answer.view = None
         try:
             if self._stopped_early:
                 self.not_sent.emit(question)
@@ -227,84 +221,13 @@ class AnswerPresenter(QObject):
 
     # ------------------------------------------------------------ answering
 
-    def _add_answer(self, begun: Message | None) -> MessageView:
-        """An empty answer at the end, or one that has the beginning of ``begun`` and grows on."""
-        view = self._page.messages.add_answer()
-        if begun is not None and begun.thinking:
-            view.append_thinking(begun.thinking)
-            if begun.stats is not None:
-                view.set_thinking_progress(begun.stats.thinking_seconds, begun.stats.thinking_tokens)
-        if begun is not None and begun.text:
-            stats = begun.stats or AnswerStats()
-            view.end_thinking(stats.thinking_seconds, stats.thinking_tokens)
-            view.append_answer(begun.text)
-        return view
-
     async def _run(self, events: AsyncIterator[ChatEvent], begun: Message | None) -> None:
-        self.view = self._add_answer(begun)
         try:
-            async for event in events:
-                self._show_event(event)
-            await self._show_versions()
+            await self._answer.show(events, begun)
         except CloverError as error:
-            self.view.finish()
             self._failed(error)
-        except BaseException:
-            self.view.finish()
-            raise
         finally:
             self._show_idle()
-
-    def _show_event(self, event: ChatEvent) -> None:
-        assert self.view is not None
-        match event:
-            case UserSaved():
-                self._open.messages.append(event.message)
-                self._tasks.start(self._open.forget_new_draft(), "draft of a new chat")
-                self.saved.emit()
-            case AnswerBegun():
-                self._open.messages.append(event.message)
-            case AnswerResumed():
-                self._open.messages[-1] = event.message
-            case ContextDropped():
-                self._show_dropped(event)
-            case NotSaved():
-                self._show_error(event.error)
-            case AnswerEnded():
-                self._open.messages[-1] = event.message
-                self._display.show(event, self.view)
-                self._warn_if_tight(event)
-                self.saved.emit()
-                self.finished.emit(event)
-            case _:
-                self._display.show(event, self.view)
-
-    async def _show_versions(self) -> None:
-        """Arrows at the question and the answer where there are others beside them."""
-        await self._open.reload_versions()
-        messages, shown = self._open.messages, self._page.messages
-        for place in range(max(0, len(messages) - 2), min(len(messages), len(shown))):
-            shown.view_at(place).set_versions(*version_of(messages[place], self._open.versions))
-
-    def _show_dropped(self, event: ContextDropped) -> None:
-        """Show the chat again with the mark where the model's memory begins now."""
-        messages = self._open.messages
-        place = next(i for i, m in enumerate(messages) if m.id == event.first_kept.id)
-        messages[place] = event.first_kept
-        begun = messages[-1] if messages[-1].role is Role.ASSISTANT else None
-        shown = messages[:-1] if begun is not None else messages
-        self._page.messages.set_history(history_of(shown, self._open.versions))
-        self.view = self._add_answer(begun)
-
-    def _warn_if_tight(self, event: AnswerEnded) -> None:
-        loaded, stats = self._engine.loaded, event.message.stats
-        if loaded is None or stats is None or stats.context_used < WARN_SHARE * loaded.context:
-            return
-        if self._warned_chat != self._open.id:
-            self._warned_chat = self._open.id
-            check = ContextCheck(True, stats.context_used, loaded.context, 0)
-            text = tight_text(check) + " " + _("Soon the oldest turns would have to be left out.")
-            self._page.notice.show_notice(text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")), about=NEW_CHAT)
 
     def _show_idle(self) -> None:
         self._page.composer.set_state(ready=self.ready, answering=False)
@@ -313,19 +236,14 @@ class AnswerPresenter(QObject):
     # ------------------------------------------------------------ failures
 
     def _failed(self, error: CloverError) -> None:
-        explanation = explain(error)
-        text = f"{explanation.sentence} {explanation.next_step}".strip()
+        text = explain(error).text
         if self.view is not None:
             last = self._open.messages[-1] if self._open.messages else None
             self.view.set_details("")
             action = answer_action(last) if last is not None and can_continue(last) else None
             self.view.set_notice(text, action or (REGENERATE, _("Try again")))
         else:
-            self._show_error(error)
+            self._page.notice.show_notice(text, NoticeKind.ERROR)
         if isinstance(error, EngineDied | EngineUnresponsive):
             self.recovery.begin()
         self.finished.emit(error)
-
-    def _show_error(self, error: CloverError) -> None:
-        words = explain(error)
-        self._page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)

@@ -25,7 +25,9 @@ from clover_gui.ui.shortcuts import Keys
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.notice_bar import NoticeBar
 
-CHATS_EM = 13
+# The list of chats: so wide where there is room, and at least the second, until the person moves its edge.
+CHATS_EM, NARROW_CHATS_EM = 17, 13
+CHATS_SHARE = 0.22
 QWIDGETSIZE_MAX = (1 << 24) - 1
 
 
@@ -125,7 +127,8 @@ class ChatPage(QWidget):
         splitter.addWidget(main)
         splitter.addWidget(self.memory_panel)
         splitter.setStretchFactor(1, 1)
-        splitter.setSizes([self._theme.space(CHATS_EM), self._theme.space(50)])
+        splitter.splitterMoved.connect(self._edge_moved)
+        self._edge_was_moved = False
         root = QHBoxLayout(self)
         root.setContentsMargins(0, 0, 0, 0)
         root.addWidget(splitter)
@@ -221,9 +224,8 @@ class ChatPage(QWidget):
         if not self.memory_panel_is_open:
             self.memory_panel.show()
             self._arrange()
-            width, panel = self.width(), self._theme.space(WIDTH_EM)
-            chats = self._theme.space(CHATS_EM)
-            self._splitter.setSizes([chats, max(1, width - chats - panel), panel])
+            panel, chats = self._theme.space(WIDTH_EM), self._chats_width()
+            self._splitter.setSizes([chats, max(1, self.width() - chats - panel), panel])
             self.memory_panel_toggled.emit(True)
         if take_focus:
             self.memory_panel.take_focus()
@@ -247,9 +249,16 @@ class ChatPage(QWidget):
         width = self.width() / self._theme.em
         is_open = self.memory_panel_is_open
         beside = not is_open or width >= CHAT_EM + PANEL_EM
-        self.conversations.setVisible(not is_open or width >= CHATS_EM + CHAT_EM + PANEL_EM)
+        self.conversations.setVisible(not is_open or width >= NARROW_CHATS_EM + CHAT_EM + PANEL_EM)
         self._main.setVisible(beside)
         self.memory_panel.setMaximumWidth(self._theme.space(MAXIMUM_EM) if beside else QWIDGETSIZE_MAX)
+
+    def _chats_width(self) -> int:
+        narrow, wide = self._theme.space(NARROW_CHATS_EM), self._theme.space(CHATS_EM)
+        return max(narrow, min(wide, round(CHATS_SHARE * self.width())))
+
+    def _edge_moved(self) -> None:
+        self._edge_was_moved = True
 
     def _go_to_list(self, go: Callable[[], None]) -> None:
         """The list may have given way to the panel."""
@@ -260,6 +269,10 @@ class ChatPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._arrange()
+        if not self._edge_was_moved:
+            panel = self.memory_panel.width() if self.memory_panel_is_open else 0
+            chats = self._chats_width()
+            self._splitter.setSizes([chats, max(1, self.width() - chats - panel), panel])
 
     def show_welcome(self, empty: bool) -> None:
         """An empty chat shows one friendly line instead of an empty list."""

@@ -256,7 +256,7 @@ def add_export_actions(menu: QMenu, export: Callable[[ExportFormat], object]) ->
 def _place_text(hit: SearchHit) -> str:
     """Where something was found; "" for the words of a message and for a title."""
     if hit.place is HitPlace.THINKING:
-        return _("In the thinking")
+        return _("In the thoughts")
     if hit.place is HitPlace.FILE:
         return _("In the file {name}").format(name=capped(hit.file_name, 40))
     return ""

@@ -104,10 +104,11 @@ class EngineRecovery:
         except CloverError as error:
             # Another model that is being loaded has ended this one; that is no failure.
             if self._engine.loaded is None and self._state is not EngineState.LOADING:
-                words = explain(error)
-                text = f"{words.sentence} {words.next_step}"
                 self._notice.show_notice(
-                    text, NoticeKind.ERROR, (CHOOSE_MODEL, _("Choose a model")), about="engine"
+                    explain(error).text,
+                    NoticeKind.ERROR,
+                    (CHOOSE_MODEL, _("Choose a model")),
+                    about="engine",
                 )
         else:
             self._notice.show_notice(

@@ -158,8 +158,7 @@ class ChatListPresenter(QObject):
         return chat
 
     def _show_error(self, error: CloverError) -> None:
-        words = explain(error)
-        self._notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)
+        self._notice.show_notice(explain(error).text, NoticeKind.ERROR)
 
     def _start(self, work: Awaitable[object], name: str) -> None:
         async def run() -> None:

@@ -16,8 +16,9 @@ from clover_gui.chat.message import Attachment
 from clover_gui.i18n import _
 from clover_gui.i18n import number as written
 from clover_gui.ui.chat.attachment_chips import AttachmentChips
-from clover_gui.ui.chat.message_bubble import WIDEST, MessageBubble
+from clover_gui.ui.chat.message_bubble import MessageBubble
 from clover_gui.ui.chat.message_footer import MessageFooter
+from clover_gui.ui.chat.message_layout import AnswerParts, QuestionParts, lay_out_answer, lay_out_question
 from clover_gui.ui.chat.notice_row import NoticeRow
 from clover_gui.ui.chat.thinking_view import ThinkingView
 from clover_gui.ui.theme import Theme
@@ -217,7 +218,14 @@ class MessageView(QWidget):
     def fit(self, width: int) -> int:
         """Lay out for this width, take the height that is needed and return it, in pixels."""
         self._width = width
-        height = self._fit_user(width) if self.role is Role.USER else self._fit_answer(width)
+        if isinstance(self.body, PlainBody):
+            assert self._bubble is not None
+            files = self.files if self._files else None
+            parts = QuestionParts(self.body, self._bubble, files, self._footer, self.notice)
+            height = lay_out_question(parts, self._theme, width)
+        else:
+            answer = AnswerParts(self.body, self.thinking, self._footer, self.notice)
+            height = lay_out_answer(answer, self._theme, width)
         self.resize(width, height)
         return height
 
@@ -248,43 +256,6 @@ class MessageView(QWidget):
             self.files.show_attachments(self._files)
         if self.thinking:
             self.thinking.retranslate()
-
-    def _fit_user(self, width: int) -> int:
-        assert isinstance(self.body, PlainBody)
-        assert self._bubble is not None
-        top = 0
-        if self._files and self.files is not None:
-            top = self.files.fit(width, 0, int(width * WIDEST))
-        if not self._bubble.isHidden():
-            self._bubble.fit(self.body, width, top + self._theme.space(0.3) if top else 0)
-            bottom, left = self._bubble.geometry().bottom() + 1, self._bubble.x()
-        else:
-            bottom, left = top, self.files.x() if self.files is not None else width
-        bottom = self._footer.fit_beside(left - self._theme.space(0.2), width, bottom)
-        if self.notice and self.notice.label.text():
-            self.notice.move(0, bottom)
-            bottom += self.notice.fit(width)
-        return bottom
-
-    def _fit_answer(self, width: int) -> int:
-        gap = self._theme.space(0.6)
-        y = 0
-        if self.thinking:
-            # The header's text lines up with the answer's.
-            inset = self._theme.space(0.8)
-            self.thinking.move(-inset, y)
-            y += self.thinking.fit(width + inset) + (2 * gap if self.thinking.is_open else gap)
-            self.thinking.show()
-        self.body.move(0, y)
-        y += self.body.fit(width)
-        if self.notice:
-            shown = bool(self.notice.label.text())
-            self.notice.setVisible(shown)
-            if shown:
-                y += gap if y else 0
-                self.notice.move(0, y)
-                y += self.notice.fit(width)
-        return self._footer.fit(width, y)
 
     def _markdown_body(self) -> MessageBody:
         assert isinstance(self.body, MessageBody)

@@ -1,8 +1,9 @@
-"""The chat page's conductor: which chat is open, and what is asked in it.
+"""The chat page's conductor: makes what works on the page, and connects it with the widgets.
 
-Sending and answering is in ``answer_presenter.py``, the list in ``list_presenter.py``, the text field in
-``composer_presenter.py``, switches and settings in ``chat_settings.py``. Knows the widgets of
-the page and the chat core; knows nothing of planning, set-up or the window.
+Which chat is shown is in ``chat_switch.py``, sending in ``answer_presenter.py``, the list in
+``list_presenter.py``, the text field in ``composer_presenter.py``, switches and settings in
+``chat_settings.py``. Knows the widgets of the page and the chat core; knows nothing of planning, set-up or
+the window.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from clover_gui.chat.presets import PresetBook
 from clover_gui.engine.client import EngineClient
 from clover_gui.errors import ChatStoreError, CloverError, DataFolderError
 from clover_gui.explain import explain
-from clover_gui.ui.chat.answer_presenter import NEW_CHAT, AnswerPresenter
+from clover_gui.ui.chat.answer_presenter import AnswerPresenter
+from clover_gui.ui.chat.answer_run import NEW_CHAT
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.chat_settings import ChatSettings
+from clover_gui.ui.chat.chat_switch import ChatSwitch
 from clover_gui.ui.chat.composer_presenter import ComposerPresenter
 from clover_gui.ui.chat.engine_recovery import CHOOSE_MODEL
 from clover_gui.ui.chat.list_presenter import ChatListPresenter
@@ -29,7 +32,7 @@ from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.message_commands import MessageCommands
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.moves import Moves
-from clover_gui.ui.chat.open_chat import NEW_CHAT_ID, OpenChat
+from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.options_dialog import OptionsDialog
 from clover_gui.ui.chat.question import Question
 from clover_gui.ui.chat.words import CONTINUE, REGENERATE
@@ -80,6 +83,16 @@ class ChatPresenter(QObject):
             page, theme, store, self._open, self._field, self._moves, lambda: self.answering
         )
         self.list = ChatListPresenter(page.conversations, page.notice, store, tasks, self._leave_deleted)
+        self._switch = ChatSwitch(
+            page,
+            self._open,
+            self._moves,
+            self._field,
+            self.messages,
+            self.list,
+            shown=self._show_state,
+            failed=self._show_error,
+        )
         self._connect_composer()
         self._connect_page()
         engine.state_changed.append(self._answers.recovery.engine_changed)
@@ -97,7 +110,7 @@ class ChatPresenter(QObject):
         page, start = self._page, self._start
         page.conversations.new_requested.connect(lambda: start(self.new_chat(), "new chat"))
         self.list.open_requested.connect(lambda c, m: start(self.open_chat(c, m), "open chat"))
-        self._answers.saved.connect(lambda: start(self._show_in_list(), "chat list"))
+        self._answers.saved.connect(lambda: start(self._switch.show_in_list(), "chat list"))
         self._answers.finished.connect(self.answer_finished)
         self._answers.not_sent.connect(self._field.give_back)
         self._answers.chat_begun.connect(self._field.follow)
@@ -141,15 +154,10 @@ class ChatPresenter(QObject):
         """The answer that runs or ended last in this chat, as long as the chat is open."""
         return self._answers.view
 
-    @property
-    def _shown_id(self) -> int | None:
-        return self._open.chat.id if self._open.chat is not None else None
-
     def model_changed(self) -> None:
         """Show what the engine holds now: the composer's state, the thinking switch, the context."""
         self._page.composer.set_state(ready=self._answers.ready, answering=self.answering)
-        self._settings.show_switches()
-        self._show_context()
+        self._show_state()
         self._page.gauges.reset_speed()
         self._field.model_changed()
 
@@ -161,11 +169,7 @@ class ChatPresenter(QObject):
     async def start(self) -> None:
         """Fill the list and open the newest chat."""
         await self._store.purge_deleted()
-        chats = await self._store.list_chats()
-        if chats:
-            await self.open_chat(max(chats, key=lambda chat: chat.updated).id)
-        else:
-            await self.new_chat()
+        await self._switch.open_newest(self._store)
 
     def retranslate(self) -> None:
         """Show the present chat again in the language in force; a running answer keeps its words."""
@@ -182,53 +186,22 @@ class ChatPresenter(QObject):
 
     async def new_chat(self) -> bool:
         """An empty page; the chat itself is made with its first message. False: see ``Moves.go``."""
-        self.list.current_id = None
-        return await self._moves.go(self._show_new_chat)
+        return await self._switch.new_chat()
 
     async def open_chat(self, chat_id: int, message_id: int = 0) -> None:
         """Show a chat from the store, from its end or from the message."""
-        self.list.current_id = chat_id  # the next step goes on from here, even before it is shown
-        await self._moves.go(lambda: self._show_chat(chat_id, message_id))
+        await self._switch.open_chat(chat_id, message_id)
 
     async def _leave_chat(self) -> None:
         await self._answers.stop_and_wait()
         await self._field.leave()
 
-    async def _show_new_chat(self) -> None:
-        draft = await self._field.draft(NEW_CHAT_ID)
-        self._open.leave()
-        self._page.messages.clear()
-        self._page.show_welcome(True)
-        self._field.show_draft(draft)
-        self._settings.show_switches()
-        self._show_context()
-        await self._show_in_list()
-        self._page.composer.setFocus()
-
-    async def _show_in_list(self) -> None:
-        """Mark the open chat in the list, unless another one is on its way."""
-        if self._moves.are_over:
-            self.list.current_id = self._shown_id
-        await self.list.refresh()
-
-    async def _show_chat(self, chat_id: int, message_id: int) -> None:
-        try:
-            draft = await self._field.draft(chat_id)
-            await self._open.load(chat_id, message_id)
-        except ChatStoreError as error:
-            self._show_error(error)
-            await self._show_in_list()
-            return
-        self.messages.show_path()
-        self._field.show_draft(draft)
-        self._settings.show_switches()
-        self._show_context()
-        await self._show_in_list()
-        self.messages.go_to(message_id, self._page.conversations.query)
-
     async def _leave_deleted(self, chat_id: int) -> None:
-        if self._shown_id == chat_id:
-            await self.new_chat()
+        await self._switch.leave_deleted(chat_id)
+
+    def _show_state(self) -> None:
+        self._settings.show_switches()
+        self._show_context()
 
     # ------------------------------------------------------------ what is shown of it
 
@@ -292,8 +265,7 @@ class ChatPresenter(QObject):
     # ------------------------------------------------------------ small things
 
     def _show_error(self, error: CloverError) -> None:
-        words = explain(error)
-        self._page.notice.show_notice(f"{words.sentence} {words.next_step}", NoticeKind.ERROR)
+        self._page.notice.show_notice(explain(error).text, NoticeKind.ERROR)
 
     def _notice_action(self, key: str) -> None:
         if key == NEW_CHAT:

@@ -56,7 +56,7 @@ class EnginePage(SettingsPage):
         self._suggested = self._make_list()
         self.file_button = QPushButton(_("Install from a file…"))
         self.file_button.clicked.connect(self._choose_file)
-        self.look_button = QPushButton(_("Look again"))
+        self.look_button = QPushButton(_("Check again"))
         self.look_button.clicked.connect(presenter.look)
         self.add(_row(self.file_button, self.look_button))
         presenter.changed.connect(self._show)

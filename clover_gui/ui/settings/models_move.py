@@ -210,9 +210,8 @@ class ModelsMove(QObject):
 
     def _show_failure(self, dialog: MoveDialog, state: MoveState | None, error: CloverError) -> None:
         words = explain(error)
-        text = f"{words.sentence} {words.next_step}"
         open_end = state is not None and state.step in (Step.COPYING, Step.RENAMING)
-        dialog.show_failure(words.title, text, can_go_on=open_end)
+        dialog.show_failure(words.title, words.text, can_go_on=open_end)
         if open_end:
             assert state is not None
             known = state

@@ -36,7 +36,7 @@ class MoveDialog(QDialog):
         self.bar.setRange(0, 0)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(_("Progress"))
-        self.status = note_label(_("Looking what is there…"))
+        self.status = note_label(_("Looking at what is there…"))
         self.hint = note_label(
             _("Each file is copied, read back and compared. The old ones go only after that.")
         )

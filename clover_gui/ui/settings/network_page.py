@@ -52,7 +52,7 @@ class NetworkPage(SettingsPage):
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
         self.token.textChanged.connect(self._look_at_token)
         self.token_problem = note_label(
-            _("This cannot be an access token: it has spaces or letters that none has.")
+            _("This cannot be an access token: it has spaces or characters that no token has.")
         )
         self.token_problem.setObjectName("warningNote")
         self.token_problem.hide()

@@ -74,7 +74,7 @@ class PlacesPresenter(QObject):
     # ------------------------------------------------------------ moving
 
     def _choose_folder(self, page: PlacesPage) -> None:
-        chooser = QFileDialog(page.window(), _("Where the models shall go"))
+        chooser = QFileDialog(page.window(), _("New folder for the models"))
         chooser.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         chooser.setFileMode(QFileDialog.FileMode.Directory)
         chooser.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -103,7 +103,7 @@ class PlacesPresenter(QObject):
             )
         )
         move = box.addButton(_("Move"), QMessageBox.ButtonRole.AcceptRole)
-        use = box.addButton(_("Only use that folder from now on"), QMessageBox.ButtonRole.ActionRole)
+        use = box.addButton(_("Use that folder from now on, move nothing"), QMessageBox.ButtonRole.ActionRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
         move.clicked.connect(lambda: self._move.start(source, target, page.window()))
         use.clicked.connect(lambda: self._use_folder(target))

@@ -152,12 +152,10 @@ class SetupDisplay:
 
     def show_failure(self, error: CloverError) -> None:
         """One sentence and a next step above the cards."""
-        words = explain(error)
-        text = f"{words.sentence} {words.next_step}"
         # What an engine says of a file, another build of it would say as well.
         cured = isinstance(error, EngineMissing | EngineStartFailed) or _no_instruction(error)
         action = (ENGINE, _("Choose another engine…")) if cured else None
-        self._page.notice.show_notice(text, NoticeKind.ERROR, action, about="failure")
+        self._page.notice.show_notice(explain(error).text, NoticeKind.ERROR, action, about="failure")
         self._failure_shown = True
         if isinstance(error, EngineError) and self._model is None:
             self.show_engine(error)
