@@ -64,7 +64,8 @@ def suitable_text(suggestion: Suggestion) -> str:
     if suggestion.why is Why.METAL:
         return _("{device}: the model is computed by Apple's graphics.").format(device=device or "Apple")
     return _(
-        "Needs no graphics card and runs on every usual processor (with AVX2): the one to use when another engine fails."
+        "Needs no graphics card and runs on every usual processor (with AVX2): the one to use when another"
+        " engine fails."
     )
 
 
