@@ -96,9 +96,15 @@ def start_logging(folder: Path | None, name: str, *, quiet: bool = False) -> Log
     if folder is not None:
         file = folder / f"{name}.log"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handlers.append(
-                RotatingFileHandler(file, maxBytes=FILE_LIMIT_BYTES, backupCount=FILES_KEPT, encoding="utf-8")
+                RotatingFileHandler(
+                    file,
+                    maxBytes=FILE_LIMIT_BYTES,
+                    backupCount=FILES_KEPT,
+                    encoding="utf-8",
+                    errors="backslashreplace",  # the name of a file may hold bytes that are no text
+                )
             )
         except OSError as error:
             file, reason = None, error.strerror or str(error)

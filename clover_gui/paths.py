@@ -19,6 +19,14 @@ PORTABLE_NAME = "clover-data"
 """A folder of this name beside the program becomes the data folder."""
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with ``~`` resolved; as it is where nobody has that name."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def default_data_folder() -> Path:
     """The usual folder for program data of this person on this system."""
     import platformdirs
@@ -68,6 +76,10 @@ class DataFolder:
     def instance_lock(self) -> Path:
         return self.root / "instance.lock"
 
+    @property
+    def instance_socket(self) -> Path:
+        return self.root / "instance.sock"
+
     def ensure_writable(self) -> None:
         """Create the folder and prove that a file can be written.
 
@@ -87,8 +99,13 @@ def data_folder(override: str | os.PathLike[str] | None = None) -> DataFolder:
     """The data folder: ``override`` (from --data-dir), else CLOVER_DATA_DIR, else the portable one where
     there is one, else the usual place."""
     chosen = override or os.environ.get("CLOVER_DATA_DIR")
-    root = Path(chosen).expanduser() if chosen else portable_folder() or default_data_folder()
+    root = expanded(chosen) if chosen else portable_folder() or default_data_folder()
     return DataFolder(root.absolute())
+
+
+def is_package() -> bool:
+    """Whether this program is one of the ready packages, with everything in it."""
+    return bool(getattr(sys, "frozen", False))
 
 
 def program_folder() -> Path | None:

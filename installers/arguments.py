@@ -17,7 +17,7 @@ python3 installers/run.py test [arguments of pytest]
 
 Sets up what is missing (an environment in .venv of this folder, system libraries, the engine, a small demo
 model) and starts the program. The second start takes no time. Nothing outside this folder, the cache folder
-and the listed system packages is touched.
+and the listed system packages is touched; the program itself makes its data folder (chats, settings, models).
 
   --setup-only   set everything up, the engine too, and stop
   test           set up what the tests need as well; lint, check types and run all tests

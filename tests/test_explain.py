@@ -53,6 +53,7 @@ EXAMPLES: dict[type[BaseException], BaseException] = {
     errors.HubUnreachable: errors.HubUnreachable("hub", "silent"),
     errors.HubCertificateRefused: errors.HubCertificateRefused("self-signed", "hub"),
     errors.ProxyFailed: errors.ProxyFailed("proxy", "login"),
+    errors.NetworkSettingWrong: errors.NetworkSettingWrong("proxy"),
     errors.HubRefused: errors.HubRefused("hub", 403, "a/b", gated=True, token_sent=False),
     errors.HubNotFound: errors.HubNotFound("hub", "file", "x.gguf"),
     errors.HubBusy: errors.HubBusy("hub", 30.0),

@@ -16,6 +16,7 @@ from clover_gui import resources
 from clover_gui.catalog.entry import CatalogEntry, FoundModel, PublishedFigure, SamplingPreset
 from clover_gui.catalog.places import ModelPlace, model_places, package_file
 from clover_gui.errors import ModelFileMissing
+from clover_gui.paths import expanded
 
 MODEL_SUFFIX = ".gguf"
 
@@ -102,7 +103,8 @@ def resolve_model(text: str, models_folder: Path, places: tuple[ModelPlace, ...]
     """The file that a person means: a catalogue id, a path, or the name of a file in the own folder.
 
     Raises:
-        ModelFileMissing: there is none; ``detail`` is "not-installed" for an id of the catalogue.
+        ModelFileMissing: there is none; ``detail`` is "not-installed" for an id of the catalogue, and
+            "unknown-name" for what looks like such an id and is none.
     """
     entry = load_catalog().entry(text)
     if entry is not None:
@@ -110,14 +112,23 @@ def resolve_model(text: str, models_folder: Path, places: tuple[ModelPlace, ...]
         if found is None:
             raise ModelFileMissing(models_folder / entry.id, "not-installed")
         return found.path
-    path = Path(text).expanduser()
-    if path.exists():
+    path = expanded(text)
+    if _exists(path):
         return path.absolute()
     for name in (text, text + MODEL_SUFFIX):
         own = models_folder / name
-        if text and own.is_file():
+        if text and _exists(own) and own.is_file():
             return own.absolute()
-    raise ModelFileMissing(path.absolute())
+    is_name = len(path.parts) == 1 and path.suffix.lower() != MODEL_SUFFIX
+    raise ModelFileMissing(path.absolute(), "unknown-name" if is_name else "")
+
+
+def _exists(path: Path) -> bool:
+    """Also of a text that no file can be called."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _candidates(

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-_DEPTH = 3
-# A folder with more entries than this is somebody's archive, not a model folder.
-_MOST_ENTRIES = 20_000
+DEPTH = 3
+"""How many folders deep models are looked for."""
+
+MOST_ENTRIES = 20_000
+"""A folder with more entries than this is somebody's archive, not a model folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class ModelPlace:
 
     def files(self, pattern: str) -> Iterator[Path]:
         """Whole model files below the folder whose name matches, three folders deep at most."""
-        yield from _walk(self.folder, pattern.lower(), _DEPTH, [_MOST_ENTRIES])
+        yield from _walk(self.folder, pattern.lower(), DEPTH, [MOST_ENTRIES])
 
     def repository_files(self, repository: str, pattern: str) -> Iterator[Path]:
         """Files of one hub repository, in the way in which this program files them."""
@@ -36,7 +38,7 @@ class ModelPlace:
             below = self.folder / f"models--{owner}--{name}" / "snapshots"
         else:
             below = self.folder / owner / name
-        yield from _walk(below, pattern.lower(), _DEPTH, [_MOST_ENTRIES])
+        yield from _walk(below, pattern.lower(), DEPTH, [MOST_ENTRIES])
 
 
 def model_places(

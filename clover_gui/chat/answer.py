@@ -67,6 +67,9 @@ class AnswerRecord:
         self._next_sample = 0.0
         self._answer: list[str] = [begun.text] if begun is not None else []
         self._thoughts: list[str] = [begun.thinking] if begun is not None else []
+        self._begun_in_answer = begun is not None and begun.text != ""
+        self._known = ""
+        """The end of what was begun, as long as it may become a tag: the record has it already."""
         self._reading: Reading | None = None
         self._last_text = Text(id=0, text="", tokens=0, seconds=0.0)
         self._thinking_seconds = 0.0
@@ -145,8 +148,9 @@ class AnswerRecord:
             return self._take_text(event)
         if isinstance(event, Reading):
             if self._reading is None:
-                self._splitter = ThinkingSplitter(event.in_thinking)
+                self._splitter = ThinkingSplitter(event.in_thinking, in_answer=self._begun_in_answer)
                 self._splitter.feed(event.begun)
+                self._known = self._splitter.held
             self._reading = event
             return [ReadingPrompt(event.done, event.total, event.reused, event.seconds)]
         events = self.close()
@@ -186,7 +190,9 @@ class AnswerRecord:
 
     def _events_of(self, pieces: list[Piece]) -> list[ChatEvent]:
         events: list[ChatEvent] = []
-        for piece in pieces:
+        for piece in map(self._without_known, pieces):
+            if not piece.text:
+                continue
             if piece.kind is PieceKind.THINKING:
                 self._thoughts.append(piece.text)
                 events.append(ThinkingText(piece.text))
@@ -194,6 +200,14 @@ class AnswerRecord:
                 self._answer.append(piece.text)
                 events.append(AnswerText(piece.text))
         return events
+
+    def _without_known(self, piece: Piece) -> Piece:
+        """The piece without what stood at the end of the part that was begun."""
+        known, self._known = self._known[: len(piece.text)], self._known[len(piece.text) :]
+        if known and piece.kind is PieceKind.MARKUP and self.thinking.endswith(known):
+            # It was taken for thoughts when the answer was cut, and is the beginning of the tag.
+            self._thoughts = [self.thinking.removesuffix(known)]
+        return Piece(piece.kind, piece.text[len(known) :])
 
     def _sample(self, tokens: int, seconds: float, context_used: int) -> RateSample:
         self._next_sample = self._clock() + RATE_INTERVAL_S

@@ -35,9 +35,12 @@ class AsyncChatStore:
         self.saved_again: Callable[[], None] = _nothing
         self.put_back: Callable[[Path], None] = _ignore
         """Told with its path when the file was removed by somebody and was written anew."""
+        self.kept_apart: Callable[[Path], None] = _ignore
+        """Told where the chats go on, since another file has taken the place of theirs."""
         self._store = opened.store
         self._thread = thread
         self._times_put_back = 0
+        self._told_apart: Path | None = None
         self._unsaved: dict[tuple[str, int], Callable[[ChatStore], object]] = {}
         self._again: asyncio.Task[None] | None = None
 
@@ -174,6 +177,17 @@ class AsyncChatStore:
         self._unsaved.pop(key, None)
         return result
 
+    async def save_now(self) -> None:
+        """Try at once what failed before; what is read from now on is the newest.
+
+        Raises:
+            ChatStoreError: it still cannot be written. It is tried again by itself.
+        """
+        for key, call in list(self._unsaved.items()):
+            await self._run(call)
+            if self._unsaved.get(key) is call:
+                del self._unsaved[key]
+
     async def _save_later(self) -> None:
         while self._unsaved:
             await asyncio.sleep(SAVE_AGAIN_S)
@@ -195,6 +209,9 @@ class AsyncChatStore:
         if self._store.times_put_back != self._times_put_back:
             self._times_put_back = self._store.times_put_back
             self.put_back(self._store.path)
+        if (apart := self._store.kept_apart) is not None and apart != self._told_apart:
+            self._told_apart = apart
+            self.kept_apart(apart)
         return result
 
 

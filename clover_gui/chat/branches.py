@@ -22,9 +22,11 @@ def versions_of(db: sqlite3.Connection, chat_id: int) -> Versions:
 
 
 def leaf_below(db: sqlite3.Connection, message_id: int) -> int:
-    """The end of the newest path that goes through this message."""
+    """The end of the newest path that goes through this message. What follows a message is always newer."""
     while True:
-        row = db.execute("SELECT max(id) FROM messages WHERE parent_id = ?", (message_id,)).fetchone()
+        row = db.execute(
+            "SELECT max(id) FROM messages WHERE parent_id = ? AND id > ?", (message_id,) * 2
+        ).fetchone()
         if row[0] is None:
             return message_id
         message_id = int(row[0])

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass
 from typing import Any
 
+from clover_gui.chat.sound_values import is_sound_number
 from clover_gui.engine.protocol import Limits, Sampling
 
 # The least and the largest value that is taken from a file; beyond it is not what anybody has set here.
@@ -94,9 +94,7 @@ def options_from_dict(values: object) -> ChatOptions:
     }
     for name, (low, high) in _RANGES.items():
         value = values.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            continue
-        if low <= value <= high:
+        if is_sound_number(value) and low <= value <= high:
             taken[name] = int(value) if name in _WHOLE else float(value)
     return ChatOptions(**taken)
 
@@ -113,5 +111,5 @@ def options_from_text(text: str) -> ChatOptions:
         return ChatOptions()
     try:
         return options_from_dict(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return ChatOptions()

@@ -18,6 +18,7 @@ from pathlib import Path
 from clover_gui.chat.options import ChatOptions, options_from_dict, options_to_dict
 from clover_gui.errors import DataFolderError
 from clover_gui.i18n import capped
+from clover_gui.plain_file import read_plain
 
 VERSION = 1
 NAME_LIMIT = 60
@@ -88,8 +89,7 @@ def clean_name(text: str) -> str:
 def load_presets(path: Path) -> tuple[Presets, Path | None]:
     """What is in the file, and where a copy of it lies if not all of it could be read. Never raises."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LIMIT_BYTES + 1)
+        data = read_plain(path, LIMIT_BYTES)
     except FileNotFoundError:
         return Presets(), None
     except OSError:
@@ -142,8 +142,6 @@ def save_presets(path: Path, presets: Presets) -> None:
 
 def _read(data: bytes) -> tuple[tuple[Preset, ...], str, bool] | None:
     """Presets, default, and whether nothing was left out; None: it is no file of presets of this version."""
-    if len(data) > LIMIT_BYTES:
-        return None
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
@@ -156,7 +154,7 @@ def _read(data: bytes) -> tuple[tuple[Preset, ...], str, bool] | None:
     presets = Presets()
     for entry in entries:
         if preset := _preset(entry):
-            presets = presets.with_entry(preset)
+            presets = presets.with_entry(dataclasses.replace(preset, name=_free_name(preset.name, presets)))
     default = values.get("default")
     known = presets.named(default) if isinstance(default, str) else None
     return presets.entries, known.name if known else "", len(presets.entries) == len(entries)
@@ -175,6 +173,16 @@ def _preset(values: object) -> Preset | None:
         options_from_dict(values.get("options")),
         thinking if isinstance(thinking, bool) else None,
     )
+
+
+def _free_name(name: str, presets: Presets) -> str:
+    """The name, with a number where another one differs from it in case only, or in nothing."""
+    number, free = 2, name
+    while presets.named(free) is not None:
+        ending = f" {number}"
+        free = name[: NAME_LIMIT - len(ending)] + ending
+        number += 1
+    return free
 
 
 def _set_aside(path: Path) -> Path | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from clover_gui.chat.message import AnswerStats, Attachment, Chat, Message, MessageState, Role
 from clover_gui.chat.options import options_from_dict, options_to_dict
+from clover_gui.chat.sound_values import is_sound_number, sound_count, sound_time
 from clover_gui.errors import ChatFileError
 
 FORMAT = "clover-gui-chat"
@@ -116,7 +116,7 @@ def record_from_json(text: str, path: Path) -> ChatRecord:
         raise ChatFileError(path, "too-new", f"version {version}")
     try:
         return _record_of(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ChatFileError(path, "damaged", f"{type(error).__name__}: {error}") from error
 
 
@@ -169,14 +169,19 @@ def _message_of(item: dict[str, Any]) -> Message:
 
 
 def stats_of(values: object) -> AnswerStats | None:
-    """Of a dictionary that was read; fields that are unknown or of another type are left out."""
+    """Of a dictionary that was read; fields that are unknown, of another type or no sound
+    numbers are left out."""
     if not isinstance(values, dict):
         return None
     default = AnswerStats()
     taken: dict[str, Any] = {}
     for field in dataclasses.fields(AnswerStats):
         value, usual = values.get(field.name), getattr(default, field.name)
-        if type(value) is type(usual) or (isinstance(usual, float) and type(value) is int):
+        if isinstance(usual, str):
+            fits = isinstance(value, str)
+        else:
+            fits = is_sound_number(value) and (isinstance(usual, float) or type(value) is int)
+        if fits:
             taken[field.name] = value
     return AnswerStats(**taken)
 
@@ -188,7 +193,7 @@ def attachments_of(items: Sequence[dict[str, Any]]) -> tuple[Attachment, ...]:
         KeyError, TypeError, ValueError: it is none of attachments.
     """
     return tuple(
-        Attachment(_text(item["name"]), _text(item["text"]), max(0, int(item.get("tokens", 0))))
+        Attachment(_text(item["name"]), _text(item["text"]), sound_count(item.get("tokens", 0)))
         for item in items
     )
 
@@ -200,6 +205,6 @@ def _text(value: object) -> str:
 
 
 def _time(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("a time is no number")
-    return float(value)
+    return sound_time(value)

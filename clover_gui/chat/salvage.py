@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,10 @@ from typing import Any
 from clover_gui.chat.database import ChatDatabase
 from clover_gui.chat.message import MessageState, Role
 from clover_gui.chat.rows import storable
+from clover_gui.chat.side_files import beside
+from clover_gui.chat.sound_values import is_sound_id, sound_count, sound_time
+from clover_gui.chat.sqlite_journal import apply_journal, holds_pages
 from clover_gui.chat.sqlite_pages import Row, Value, read_rows
-from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import capped
 
 _log = logging.getLogger(__name__)
@@ -74,53 +75,54 @@ class _Found:
 
 
 def salvage(damaged: Path, target: ChatDatabase) -> Salvaged:
-    """Read ``damaged`` (and its journal) and fill ``target``, which is new. Never raises."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="clover-salvage-") as folder:
-            found = _sorted_rows(read_rows(_with_journal(damaged, Path(folder))))
-        _put_in_order(found)
-        target.fill(
-            {
-                "chats": list(found.chats.values()),
-                "messages": [found.messages[number] for number in sorted(found.messages)],
-                "attachments": list(found.files.values()),
-                "drafts": list(found.drafts.values()),
-            }
-        )
-    except (OSError, ValueError, ChatStoreError, MemoryError) as error:
-        _log.warning("nothing could be saved of the damaged chats: %s", error)
-        return Salvaged()
-    shown = {number for number, chat in found.chats.items() if chat["deleted"] is None}
-    messages = sum(message["chat_id"] in shown for message in found.messages.values())
-    _log.info("saved of the damaged chats: %d chats, %d messages", len(shown), messages)
-    return Salvaged(len(shown), messages)
+    """Read ``damaged`` (and its journal) and fill ``target``, which is new.
+
+    Raises:
+        OSError: the damaged file cannot be read, or there is no room for a copy of it with its journal.
+        ChatStoreError: the new one cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="clover-salvage-", ignore_cleanup_errors=True) as folder:
+        found = _sorted_rows(read_rows(_with_journal(damaged, Path(folder))))
+    _put_in_order(found)
+    target.fill(
+        {
+            "chats": list(found.chats.values()),
+            "messages": [found.messages[number] for number in sorted(found.messages)],
+            "attachments": list(found.files.values()),
+            "drafts": list(found.drafts.values()),
+        }
+    )
+    saved = Salvaged(*target.count())
+    _log.info("saved of the damaged chats: %d chats, %d messages", saved.chats, saved.messages)
+    return saved
 
 
 def _with_journal(damaged: Path, folder: Path) -> Path:
     """The file with what its journal holds beyond it: a copy, where there is a journal."""
-    journal = damaged.with_name(damaged.name + "-wal")
-    if not journal.is_file() or not journal.stat().st_size:
+    journal = beside(damaged, "-wal")
+    if not holds_pages(journal):
         return damaged
     copy = folder / "chats.sqlite3"
-    shutil.copyfile(damaged, copy)
-    shutil.copyfile(journal, copy.with_name(copy.name + "-wal"))
-    # Pages are only moved by this, not looked into.
-    with suppress(sqlite3.Error), closing(sqlite3.connect(copy)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if damaged.exists():
+        shutil.copyfile(damaged, copy)
+    else:
+        copy.touch()
+    apply_journal(journal, copy)
     return copy
 
 
 def _sorted_rows(rows: Iterable[Row]) -> _Found:
     found = _Found()
     for number, values in rows:
-        if number <= 0 and not _is_draft(values):
+        if not is_sound_id(number) and not (number == 0 and _is_draft(values)):
             continue
         if _is_message(values):
             found.messages.setdefault(number, _message(number, values))
         elif _is_chat(values):
-            found.chats.setdefault(number, _named(_CHAT, number, values))
+            found.chats.setdefault(number, _chat(number, values))
         elif _is_file(values):
-            found.files.setdefault(number, _named(_FILE, number, values))
+            row = _named(_FILE, number, values)
+            found.files.setdefault(number, row | {"tokens": sound_count(row["tokens"])})
         elif _is_draft(values):
             found.drafts.setdefault(number, _named(_DRAFT, number, values))
     return found
@@ -178,13 +180,21 @@ def _named(names: tuple[str, ...], number: int, values: list[Value]) -> Fields:
     return {name: storable(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
+def _chat(number: int, values: list[Value]) -> Fields:
+    row = _named(_CHAT, number, values)
+    texts = {name: row[name] if isinstance(row[name], str) else "" for name in ("system_prompt", "options")}
+    times = {name: sound_time(row[name]) for name in ("created", "updated")}
+    deleted = None if row["deleted"] is None else sound_time(row["deleted"])
+    return row | texts | times | {"deleted": deleted, "pinned": int(row["pinned"] == 1)}
+
+
 def _message(number: int, values: list[Value]) -> Fields:
     row = _named(_MESSAGE, number, values)
     row["thinking"] = row["thinking"] if isinstance(row["thinking"], str) else ""
     states = {state.value for state in MessageState} - {MessageState.RUNNING.value}
     if row["state"] not in states:  # it was running, or the rest of the row is lost
         row["state"] = MessageState.INTERRUPTED.value
-    with suppress(ValueError, TypeError):
+    with suppress(ValueError, TypeError, RecursionError):
         if not isinstance(json.loads(row["stats"]), dict):
             raise ValueError
         row["stats"] = str(row["stats"])
@@ -193,9 +203,8 @@ def _message(number: int, values: list[Value]) -> Fields:
 
 
 def _times(row: Fields) -> Fields:
-    created = row.get("created")
     return {
-        "created": created if isinstance(created, int | float) else 0.0,
+        "created": sound_time(row.get("created")),
         "begins_context": 1 if row.get("begins_context") == 1 else 0,
     }
 

@@ -8,6 +8,7 @@ it can be made again at any time (``search_index.py``).
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 _FIRST = """
 CREATE TABLE chats (
@@ -63,6 +64,10 @@ CREATE INDEX attachments_by_message ON attachments(message_id);
 _CLOSED_ANSWERS = """
 """
 
+_TABLES = ("chats", "messages", "drafts", "attachments")
+# A number beyond this is not one that a later program has given, but damage.
+_LARGEST_VERSION = 1000
+
 MIGRATIONS: tuple[str, ...] = (
     _FIRST,
     _SYSTEM_PROMPT_AND_CONTEXT,
@@ -84,9 +89,12 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     Raises:
         DatabaseTooNew: its number is higher than ours.
+        DamagedDatabase: its number is none that any version has.
         sqlite3.Error: it cannot be read or written.
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if not 0 <= version <= _LARGEST_VERSION:
+        raise DamagedDatabase(f"version {version}")
     if version > len(MIGRATIONS):
         raise DatabaseTooNew(f"version {version}, this program knows {len(MIGRATIONS)}")
     for number in range(version, len(MIGRATIONS)):
@@ -98,3 +106,22 @@ def migrate(connection: sqlite3.Connection) -> None:
             if connection.in_transaction:
                 connection.rollback()
             raise
+
+
+def check_layout(connection: sqlite3.Connection) -> None:
+    """Compare the tables with those that the migrations make.
+
+    Raises:
+        DamagedDatabase: a table or column is missing or is another one.
+        sqlite3.Error: it cannot be read.
+    """
+    with closing(sqlite3.connect(":memory:")) as usual:
+        migrate(usual)
+        for table in _TABLES:
+            if _columns_of(connection, table) != _columns_of(usual, table):
+                raise DamagedDatabase(f"the table {table} is not as it was made")
+
+
+def _columns_of(connection: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
+    query = 'SELECT name, type, "notnull", pk FROM pragma_table_info(?)'
+    return connection.execute(query, (table,)).fetchall()

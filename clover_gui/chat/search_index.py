@@ -7,6 +7,9 @@ thoughts, are indexed when they are complete, not while they grow.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+
+from clover_gui.chat.schema import migrate
 
 _TOKENS = "tokenize='unicode61 remove_diacritics 2', prefix='2 3'"
 _CREATE = f"""
@@ -60,8 +63,7 @@ def prepare_index(db: sqlite3.Connection) -> bool:
         for name in _TRIGGERS:
             db.execute(f"DROP TRIGGER IF EXISTS {name}")
         return False
-    names = {str(row[0]) for row in db.execute("SELECT name FROM sqlite_master")}
-    if {*_TABLES, *_TRIGGERS} <= names and _has_thinking(db):
+    if _statements_of(db) == _usual_statements():
         return True
     try:
         db.executescript(f"BEGIN IMMEDIATE;{_DROP}{_CREATE}COMMIT;")
@@ -77,15 +79,39 @@ _DROP = "".join(f"DROP TRIGGER IF EXISTS {name};" for name in _TRIGGERS) + (
 )
 
 
-def _has_thinking(db: sqlite3.Connection) -> bool:
-    """Indexes of earlier versions have only the text of messages."""
-    return "thinking" in {str(row[1]) for row in db.execute("PRAGMA table_info(message_search)")}
+def _statements_of(db: sqlite3.Connection) -> dict[str, str]:
+    """How the parts of the index were made: by an earlier version otherwise, and a damaged file may say
+    anything."""
+    names = (*_TABLES, *_TRIGGERS, "searchable")
+    places = ", ".join("?" * len(names))
+    return dict(db.execute(f"SELECT name, sql FROM sqlite_master WHERE name IN ({places})", names))
+
+
+def _usual_statements() -> dict[str, str]:
+    with closing(sqlite3.connect(":memory:")) as usual:
+        migrate(usual)
+        usual.executescript(_CREATE)
+        return _statements_of(usual)
 
 
 def fault_of(db: sqlite3.Connection) -> str:
     """The first fault that SQLite's own check finds in the database, or ""."""
-    found = str(db.execute("PRAGMA quick_check(1)").fetchone()[0])
-    return "" if found == "ok" else found
+    # The quick one reads all pages; whether the indexes fit their tables is asked of those that have some.
+    for check in ("quick_check(1)", "integrity_check(messages)", "integrity_check(attachments)"):
+        found = str(db.execute(f"PRAGMA {check}").fetchone()[0])
+        if found != "ok":
+            return found
+    return ""
+
+
+def index_answers(db: sqlite3.Connection) -> bool:
+    """Whether the index can be used at all; its inside is only looked at when it is searched."""
+    try:
+        for table in _TABLES:
+            db.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH 'a*' LIMIT 1").fetchone()
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def repair_index(db: sqlite3.Connection) -> bool:

@@ -69,7 +69,10 @@ class ChatSession:
 
         Raises:
             EngineError: no model is loaded, or its template refuses the chat.
+            ChatStoreError: the answer to go on with could not be saved yet.
         """
+        if go_on:
+            await self._store.save_now()
         path = await self._store.messages(self.chat.id)
         if replacing is not None:
             attachments = next((m.attachments for m in path if m.id == replacing), ())
@@ -162,6 +165,7 @@ class ChatSession:
 
         Raises:
             ValueError: the chat does not end in an answer that can be gone on with.
+            ChatStoreError: that answer could not be saved yet.
             EngineError: as in ``send``; the answer is then as it was.
         """
         wishes = Wishes(thinking, sampling, max_tokens, limits)
@@ -186,6 +190,8 @@ class ChatSession:
         try:
             if save_question is not None:
                 yield UserSaved(await save_question())
+            if go_on:
+                await self._store.save_now()
             shown = await self._store.messages(self.chat.id)
             path = _up_to_question(shown)
             if not path:

@@ -117,6 +117,7 @@ class _File:
             number, leaves = struct.unpack_from(">II", page)
             if leaves > (self._size - 8) // 4:  # no list of free pages, but something else
                 break
+            leaves = min(leaves, (len(page) - 8) // 4)  # the last page may be cut off
             free.update(struct.unpack_from(f">{leaves}I", page, 8))
         return free
 

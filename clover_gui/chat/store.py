@@ -5,6 +5,7 @@ Every operation is one transaction, so a kill at any moment loses nothing that w
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 
 from clover_gui.chat.branches import Versions, leaf_below, versions_of
@@ -14,6 +15,7 @@ from clover_gui.chat.options import ChatOptions, options_to_text
 from clover_gui.chat.record import ChatRecord
 from clover_gui.chat.rows import (
     CHAT_COLUMNS,
+    LEAF_OF_CHAT,
     MESSAGE_COLUMNS,
     PATH_OF_CHAT,
     chat_of,
@@ -26,6 +28,7 @@ from clover_gui.chat.rows import (
     with_files,
 )
 from clover_gui.chat.search import SearchHit, find_chats
+from clover_gui.chat.sound_values import sound_text
 from clover_gui.chat.whole_chats import insert_messages, read_whole
 from clover_gui.errors import ChatStoreError
 from clover_gui.i18n import capped
@@ -108,7 +111,7 @@ class ChatStore(ChatDatabase):
                 title = capped(text, TITLE_LIMIT) or (capped(attachments[0].name) if attachments else "")
                 db.execute("UPDATE chats SET title = ? WHERE id = ?", (title, chat_id))
             db.execute("DELETE FROM drafts WHERE chat_id = ?", (chat_id,))
-            leaf = db.execute("SELECT leaf_id FROM chats WHERE id = ?", (chat_id,)).fetchone()[0]
+            leaf = db.execute(LEAF_OF_CHAT, (chat_id,)).fetchone()[0]
             return self._insert(chat_id, leaf, Role.USER, text, MessageState.COMPLETE, attachments)
 
     def revise_user_message(self, message_id: int, text: str) -> Message:
@@ -136,7 +139,11 @@ class ChatStore(ChatDatabase):
     def search(self, query: str) -> list[SearchHit]:
         """Chats whose title or messages have all words of the query, the one used last first."""
         with self._reading() as db:
-            return find_chats(db, query, self.list_chats(), indexed=self._indexed)
+            chats = self.list_chats()
+            try:
+                return find_chats(db, query, chats, indexed=self._indexed)
+            except sqlite3.DatabaseError as error:
+                return find_chats(db, query, chats, indexed=self._mend_index(error))
 
     # ------------------------------------------------------------------ whole chats
 
@@ -219,7 +226,7 @@ class ChatStore(ChatDatabase):
         """The text that was typed but not sent; ``chat_id`` 0 is the chat that does not exist yet."""
         with self._reading() as db:
             row = db.execute("SELECT text FROM drafts WHERE chat_id = ?", (chat_id,)).fetchone()
-            return str(row[0]) if row else ""
+            return sound_text(row[0]) if row else ""
 
     def draft_attachments(self, chat_id: int) -> tuple[Attachment, ...]:
         """What was attached but not sent."""

@@ -7,6 +7,7 @@ import sqlite3
 from clover_gui.chat.message import Chat
 from clover_gui.chat.record import ChatRecord
 from clover_gui.chat.rows import (
+    LEAF_OF_CHAT,
     MESSAGE_COLUMNS,
     insert_files,
     message_of,
@@ -17,7 +18,7 @@ from clover_gui.chat.rows import (
 
 
 def read_whole(db: sqlite3.Connection, chat: Chat) -> ChatRecord:
-    leaf = db.execute("SELECT leaf_id FROM chats WHERE id = ?", (chat.id,)).fetchone()[0]
+    leaf = db.execute(LEAF_OF_CHAT, (chat.id,)).fetchone()[0]
     rows = db.execute(f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE chat_id = ? ORDER BY id", (chat.id,))
     return ChatRecord(chat, tuple(with_files(db, [message_of(row) for row in rows], chat.id)), leaf)
 

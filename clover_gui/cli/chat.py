@@ -14,6 +14,7 @@ from dataclasses import replace
 from clover_gui.catalog.index import resolve_model
 from clover_gui.chat.presets import Preset, Presets, load_presets
 from clover_gui.cli.engine_choice import engine_client
+from clover_gui.cli.failure import refuse
 from clover_gui.cli.screen import Screen
 from clover_gui.cli.terminal_chat import TerminalChat, no_switch_text
 from clover_gui.errors import CloverError, EngineError
@@ -37,6 +38,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--prompt",
         action="append",
+        type=_not_blank,
         metavar=_("TEXT"),
         help=_("what to say; several are several turns of one chat. Without it the chat is interactive"),
     )
@@ -89,6 +91,12 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--json", action="store_true", help=_("write one JSON object on a line for each turn"))
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError(_("must not be empty"))
+    return text
+
+
 def _positive(text: str) -> int:
     value = int(text)
     if value <= 0:
@@ -118,8 +126,7 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         presets, _aside = load_presets(data.presets)
         found = presets.named(options.preset)
         if found is None:
-            screen.note(_unknown_preset_text(options.preset, presets))
-            return ExitCode.USAGE
+            return refuse(screen, _unknown_preset_text(options.preset, presets), options)
         preset = found
     wishes = wishes_of(settings)
     if options.context is not None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clover_gui import settings as settings_file
+from clover_gui.cli.failure import refuse
 from clover_gui.cli.screen import Screen
 from clover_gui.engine.libraries import ENGINE_VERSION
 from clover_gui.exit_codes import ExitCode
@@ -33,7 +34,7 @@ from clover_gui.flavours.suitable import obstacles, suggestions
 from clover_gui.hardware.backends import probe_backends
 from clover_gui.hardware.probe import probe_machine
 from clover_gui.i18n import _, capped, file_size
-from clover_gui.paths import DataFolder
+from clover_gui.paths import DataFolder, expanded
 
 OWN = "own"
 
@@ -69,17 +70,20 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
     store.sweep()
     if options.install:
         data.ensure_writable()
-        file = None if options.install in SETS else Path(options.install).expanduser().absolute()
+        file = None if options.install in SETS else expanded(options.install).absolute()
         flavour = asyncio.run(_install(options.install, file, store, data, screen))
         _choose(flavour.key, data)
         screen.note(_("Installed and chosen: {title}.").format(title=flavour_title(flavour)))
     elif options.use is not None:
         if not _is_there(options.use, store):
-            return _unknown(options.use, screen)
+            return _unknown(options.use, options, screen)
         _choose(BUILT_IN if options.use == OWN else options.use, data)
     elif options.remove is not None:
-        if options.remove == OWN or store.get(options.remove) is None:
-            return _unknown(options.remove, screen)
+        if options.remove == OWN:
+            text = _("The program's own engine cannot be removed: it is taken when no other one works.")
+            return refuse(screen, text, options)
+        if store.get(options.remove) is None:
+            return _unknown(options.remove, options, screen)
         if _settings(data).engine_flavour == options.remove:
             _choose(BUILT_IN, data)
         store.remove(options.remove)
@@ -125,9 +129,9 @@ def _is_there(name: str, store: FlavourStore) -> bool:
     return name == OWN or store.get(name) is not None
 
 
-def _unknown(name: str, screen: Screen) -> ExitCode:
-    screen.note(_("There is no engine {name}. clover-gui engine lists them.").format(name=capped(name)))
-    return ExitCode.USAGE
+def _unknown(name: str, options: argparse.Namespace, screen: Screen) -> ExitCode:
+    text = _("There is no engine {name}. clover-gui engine lists them.").format(name=capped(name))
+    return refuse(screen, text, options)
 
 
 def _report(store: FlavourStore, data: DataFolder, screen: Screen, as_json: bool) -> None:
@@ -138,7 +142,7 @@ def _report(store: FlavourStore, data: DataFolder, screen: Screen, as_json: bool
         report: dict[str, Any] = {
             "version": ENGINE_VERSION,
             "chosen": chosen or OWN,
-            "installed": [_as_json(flavour, store) for flavour in store.all()],
+            "installed": [_own_as_json(), *(_as_json(flavour, store) for flavour in store.all())],
             "fitting": [dataclasses.asdict(one) for one in fitting],
             "obstacles": [dataclasses.asdict(one) for one in obstacles(machine, backends)],
         }
@@ -169,8 +173,14 @@ def _missing(flavour: Flavour, store: FlavourStore) -> list[str]:
     return [text.format(name=capped(missing[0]))]
 
 
+def _own_as_json() -> dict[str, Any]:
+    return {"key": OWN, "name": OWN, "engine_version": ENGINE_VERSION, "missing": [], "removable": False}
+
+
 def _as_json(flavour: Flavour, store: FlavourStore) -> dict[str, Any]:
     value = dataclasses.asdict(flavour)
+    value["key"] = flavour.key
+    value["removable"] = True
     value["size_bytes"] = flavour.size_bytes
     value["missing"] = list(flavour.missing_files(store.library_folder(flavour.key)))
     return value

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from clover_gui.catalog.index import load_catalog
+from clover_gui.cli.failure import refuse
 from clover_gui.cli.fetch_printer import JsonPrinter, LinesPrinter, Printer
 from clover_gui.cli.screen import Screen
 from clover_gui.download.access_token import load_token
@@ -26,7 +27,7 @@ from clover_gui.download.manager import Downloaded, DownloadManager
 from clover_gui.errors import DownloadError, DownloadStopped
 from clover_gui.exit_codes import ExitCode, exit_code_for
 from clover_gui.i18n import _, capped
-from clover_gui.paths import DataFolder
+from clover_gui.paths import DataFolder, expanded
 from clover_gui.settings import chosen_models_folder
 
 # Taken where the person names no file and the repository has several: the common middle of size and quality.
@@ -82,9 +83,8 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
         settings = hub_settings(options.endpoint, _proxy(options.proxy), kept=kept)
         repository, pattern, sha256 = _wanted(options.model, options.pattern)
     except ValueError as error:
-        screen.note(str(error))
-        return ExitCode.USAGE
-    folder = options.dest.expanduser().absolute() if options.dest else chosen_models_folder(data)
+        return refuse(screen, str(error), options)
+    folder = expanded(options.dest).absolute() if options.dest else chosen_models_folder(data)
     printer = JsonPrinter(screen) if options.json else LinesPrinter(screen)
     manager = DownloadManager(folder, settings)
     try:

@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 
+from clover_gui.cli.failure import error_facts
 from clover_gui.cli.screen import Screen
 from clover_gui.download.elsewhere import find_copies
 from clover_gui.download.manager import Downloaded, Offer
@@ -158,14 +159,9 @@ class JsonPrinter(Printer):
         self._write("failed", kind="DownloadStopped", kept_bytes=error.kept_bytes, go_on=command)
 
     def failed(self, error: DownloadError) -> None:
-        text = explain(error)
-        self._write(
-            "failed",
-            kind=type(error).__name__,
-            sentence=text.sentence,
-            next_step=text.next_step,
-            detail=text.detail,
-        )
+        facts = error_facts(error)
+        # Beside it in the form that this event had first, for those who read that.
+        self._write("failed", error=facts, sentence=facts["text"], **facts)
 
     def _write(self, event: str, **values: object) -> None:
         self.screen.write(json.dumps({"event": event, **values}, ensure_ascii=False) + "\n")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from clover_gui import __version__
 from clover_gui.cli.argument_parser import ArgumentParser, RawFormatter
+from clover_gui.cli.failure import tell
 from clover_gui.cli.screen import OutputFailed, Screen, give_up_output, give_up_standard_output
 from clover_gui.commands import TERMINAL_COMMANDS
 from clover_gui.errors import CloverError
 from clover_gui.exit_codes import ExitCode, exit_code_for, exit_codes_text
-from clover_gui.explain import explain
 from clover_gui.i18n import _, capped
 from clover_gui.logs import start_logging
 from clover_gui.paths import DataFolder
@@ -70,17 +70,8 @@ def _run(arguments: Sequence[str], data: DataFolder, screen: Screen) -> int:
         screen.note("")
         return ExitCode.INTERRUPTED
     except CloverError as error:
-        tell(screen, error)
+        tell(screen, error, options)
         return exit_code_for(error)
-
-
-def tell(screen: Screen, error: BaseException) -> None:
-    """An error for people: what happened, what to do, the technical words below."""
-    text = explain(error)
-    screen.note(f"{text.title}. {text.sentence}")
-    screen.note(text.next_step)
-    for line in text.detail.splitlines():
-        screen.note(f"    {line}")
 
 
 def _parser(command: _Command | None) -> ArgumentParser:

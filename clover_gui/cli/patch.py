@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from clover_gui.cli.engine_choice import engine_client
+from clover_gui.cli.failure import error_facts, tell, write_json
 from clover_gui.cli.screen import Screen
 from clover_gui.errors import CloverError, ModelFileError, RepairError
 from clover_gui.exit_codes import ExitCode
-from clover_gui.explain import explain
 from clover_gui.explain.repair_hints import finding_text, verdict_text, way_text
 from clover_gui.i18n import _, capped, file_size, number
 from clover_gui.patching.diagnosis import AUTO, TARGETS, diagnose
@@ -218,18 +218,7 @@ def _report(
 
 
 def _tell(error: CloverError, path: Path, options: argparse.Namespace, screen: Screen) -> None:
-    text = explain(error)
     if options.json:
-        facts = {
-            "kind": type(error).__name__,
-            "text": text.sentence,
-            "next_step": text.next_step,
-            "detail": text.detail,
-        }
-        report = {"file": str(path), "verdict": "cannot", "error": facts}
-        screen.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
-        return
-    screen.note(f"{text.title}. {text.sentence}")
-    screen.note(text.next_step)
-    for line in text.detail.splitlines():
-        screen.note(f"    {line}")
+        write_json(screen, {"file": str(path), "verdict": "cannot", "error": error_facts(error)}, options)
+    else:
+        tell(screen, error, options)

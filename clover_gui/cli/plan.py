@@ -28,13 +28,12 @@ from clover_gui.pipeline.gpu_choice import GPU_CHOICE_MISSING, GpuChoice, choose
 from clover_gui.pipeline.measurements import FILE_NAME, Measurements
 from clover_gui.pipeline.prepare import MachineProbed, look_around
 from clover_gui.planning.budget import Known
-from clover_gui.planning.clover_shape import clover_shape
+from clover_gui.planning.clover_shape import CLOVER_ID, clover_shape
 from clover_gui.planning.plan import DEFAULT_BATCH, PROCESSOR_ONLY, FitPlan, KvType, Wishes
 from clover_gui.planning.planner import make_plan
 from clover_gui.planning.speed import measured_speed
 from clover_gui.settings import chosen_models_folder
 
-CLOVER = "clover"
 _MIB = 1 << 20
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(b|[kmgt]i?b?)?", re.IGNORECASE)
 _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -137,11 +136,11 @@ def run(options: argparse.Namespace, data: DataFolder, screen: Screen) -> ExitCo
 def _model(options: argparse.Namespace, data: DataFolder) -> ModelFile:
     if options.gguf is not None:
         return read_model_file(options.gguf)
-    name = options.model or CLOVER
+    name = options.model or CLOVER_ID
     try:
         return read_model_file(resolve_model(name, chosen_models_folder(data)))
     except ModelFileMissing:
-        if name.lower() != CLOVER:
+        if name.lower() != CLOVER_ID:
             raise
         return clover_shape()
 

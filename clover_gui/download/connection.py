@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 from clover_gui import __version__
-from clover_gui.download.hub_settings import HubSettings
+from clover_gui.download.hub_settings import HubSettings, host_of
 from clover_gui.errors import (
     DownloadError,
     HubCertificateRefused,
@@ -25,6 +25,7 @@ from clover_gui.errors import (
     ProxyFailed,
 )
 from clover_gui.i18n import capped
+from clover_gui.logs import masked
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 6
@@ -86,8 +87,8 @@ class Connection:
                 answer.linked, answer.redirected = linked, hop > 0
                 return answer
             self._close()
-            url = self._next(url, answer.headers.get("location") or "", answer.host)
-        raise HubFailed(urlsplit(url).netloc, 310, "too many redirects")
+            url = redirect_target(url, answer.headers.get("location") or "")
+        raise HubFailed(host_of(url), 310, "too many redirects")
 
     def abort(self) -> None:
         """End the request from any thread: a read that waits comes back at once."""
@@ -112,6 +113,7 @@ class Connection:
         self._response = self._http = self._socket = None
 
     def _ask(self, url: str, first: int, last: int | None) -> Answer:
+        self._settings.require_usable()
         parts = urlsplit(url)
         headers = {
             "User-Agent": f"clover-gui/{__version__}",
@@ -137,9 +139,9 @@ class Connection:
             self._response = response = opened.getresponse()
         except (OSError, http.client.HTTPException, ValueError) as error:
             self._close()
-            raise connection_error(error, parts.netloc, proxy) from error
+            raise connection_error(error, host_of(url), proxy) from error
         known = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status, known, parts.netloc, token_sent, response)
+        return Answer(response.status, known, host_of(url), token_sent, response)
 
     def _open(
         self, parts: SplitResult, proxy: SplitResult | None, headers: dict[str, str]
@@ -153,7 +155,7 @@ class Connection:
             if parts.scheme == "http":
                 headers.update(login)
                 plain = http.client.HTTPConnection(proxy.hostname or "", proxy.port or 80, timeout=timeout)
-                return plain, f"http://{parts.netloc}{target}"
+                return plain, f"http://{parts.netloc.rpartition('@')[2]}{target}"
             tunnel = http.client.HTTPSConnection(
                 proxy.hostname or "", proxy.port or 80, timeout=timeout, context=self._context
             )
@@ -176,19 +178,28 @@ class Connection:
             raise ProxyFailed(capped(proxy.hostname or ""), "unsupported", capped(proxy.scheme))
         return proxy
 
-    @staticmethod
-    def _next(url: str, location: str, host: str) -> str:
-        """Where a redirect leads. From https there is no way back to http."""
+
+def redirect_target(url: str, location: str) -> str:
+    """Where a redirect leads. From https there is no way back to http.
+
+    Raises:
+        HubFailed: nowhere that could be asked.
+    """
+    allowed = ("https",) if url.startswith("https:") else ("http", "https")
+    try:
         target = urljoin(url, location)
-        allowed = ("https",) if url.startswith("https:") else ("http", "https")
-        if not location or urlsplit(target).scheme not in allowed or not urlsplit(target).hostname:
-            raise HubFailed(host, 302, "bad redirect")
-        return target
+        parts = urlsplit(target)
+        leads = bool(location) and parts.scheme in allowed and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no address, or a port that there is not
+        leads = False
+    if not leads:
+        raise HubFailed(host_of(url), 302, "bad redirect")
+    return target
 
 
 def connection_error(error: Exception, host: str, proxy: SplitResult | None = None) -> DownloadError:
     """Our error for one of the socket, TLS or HTTP layer."""
-    text = capped(str(error) or type(error).__name__, 200)
+    text = error_text(error)
     proxy_host = (proxy.hostname or "") if proxy else ""
     if "Tunnel connection failed" in text:
         return ProxyFailed(proxy_host, "login" if "407" in text else "refused", text)
@@ -200,6 +211,14 @@ def connection_error(error: Exception, host: str, proxy: SplitResult | None = No
         return ProxyFailed(proxy_host, "refused", text) if proxy else HubUnreachable(host, "refused", text)
     kind = "silent" if isinstance(error, TimeoutError) else "broken"
     return HubUnreachable(host, kind, text)
+
+
+def error_text(error: Exception) -> str:
+    """What an error says, without what was sent."""
+    text = str(error) or type(error).__name__
+    if "header value" in text.lower():  # such a text quotes it, with any token in it
+        return "a header that cannot be sent"
+    return capped(masked(text), 200)
 
 
 def _proxy_login(proxy: SplitResult) -> dict[str, str]:

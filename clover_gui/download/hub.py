@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 
 from clover_gui import __version__
 from clover_gui.download.answers import error_for_status
+from clover_gui.download.connection import error_text, redirect_target
 from clover_gui.download.hub_file import HubFile, choose_file
-from clover_gui.download.hub_settings import HubSettings, tls_context
+from clover_gui.download.hub_settings import HubSettings, host_of, tls_context
 from clover_gui.download.web_page import page_title
 from clover_gui.errors import (
     ChecksumUnknown,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _TIMEOUT_S = 15.0
+_REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class _Response(Protocol):
@@ -105,13 +107,20 @@ class Hub:
         last: list[tuple[str, str]] = []  # (host, content type) of each answer
 
         def note(answer: _Response) -> None:
-            last.append((urlsplit(str(answer.url)).netloc, answer.headers.get("content-type") or ""))
+            url = str(answer.url)
+            if answer.status_code in _REDIRECTS:
+                # Also whoever cannot be reached then is this one.
+                url = redirect_target(url, answer.headers.get("location") or "")
+            last.append((host_of(url), answer.headers.get("content-type") or ""))
 
+        self.settings.require_usable()
         try:
             from huggingface_hub import HfApi, constants, get_session, set_client_factory
 
             if getattr(constants, "HF_HUB_OFFLINE", False):
                 raise HubUnreachable(self.settings.host, "offline-mode", "HF_HUB_OFFLINE is set")
+            # Its figures about this machine are sent to nobody, and the question before them is not asked.
+            constants.HF_HUB_DISABLE_TELEMETRY = True
             set_client_factory(_client_factory(self.settings, type(get_session()).__module__, note))
             # False, not None: None would send a token that this machine keeps for another endpoint.
             api = HfApi(
@@ -155,8 +164,10 @@ def _translated(
     if response is not None:
         return _refused(response, host, repository, revision, settings)
     chain = _chain(error)
-    text = capped(str(error) or type(error).__name__, 200)
+    text = error_text(error)
     name = type(error).__name__
+    if name == "TooManyRedirects":
+        return HubFailed(host, 310, "too many redirects")
     if isinstance(error, HFValidationError):
         return HubNotFound(settings.host, "repository", capped(repository))
     if any(isinstance(link, ssl.SSLCertVerificationError) for link in chain) or "CERTIFICATE_VERIFY" in text:

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from clover_gui.plain_file import read_json_value
+
 _MOST_BYTES = 8 << 20
 _PAUSES_S = (0.05, 0.1, 0.2, 0.4, 0.8)
 
@@ -20,7 +22,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     """
     beside = path.with_name(path.name + ".new")
     try:
-        beside.write_text(json.dumps(value, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        beside.write_text(json.dumps(value, indent=1) + "\n", encoding="ascii")
         replace_file(beside, path)
     except OSError:
         beside.unlink(missing_ok=True)
@@ -45,9 +47,7 @@ def replace_file(source: Path, target: Path) -> None:
 def read_json(path: Path) -> dict[str, Any] | None:
     """The object in the file; None when it is missing, damaged, or something else."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            return None
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = read_json_value(path, _MOST_BYTES)
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None

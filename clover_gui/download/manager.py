@@ -118,8 +118,16 @@ class DownloadManager:
         Raises:
             DownloadError: it cannot be reached, or is no model.
         """
+        return architecture_in(self.beginning(source, PEEK_BYTES))
+
+    def beginning(self, source: HubFile, amount: int) -> bytes:
+        """The file's first bytes at the hub, ``amount`` of them or all there are.
+
+        Raises:
+            DownloadError: it cannot be reached.
+        """
         ranges = self._ranges(source, Control(), lambda status: None, patient=False)
-        return architecture_in(ranges.fetch(0, min(PEEK_BYTES, source.size_bytes)))
+        return ranges.fetch(0, min(amount, source.size_bytes))
 
     def fetch(self, source: HubFile, control: Control, listener: Listener) -> Downloaded:
         """Bring the file; comes back when it is whole, checked and named.

@@ -52,11 +52,19 @@ class ThinkingSplitter:
     """
 
     def __init__(
-        self, in_thinking: bool, *, opening_tag: str = OPENING_TAG, closing_tag: str = CLOSING_TAG
+        self,
+        in_thinking: bool,
+        *,
+        in_answer: bool = False,
+        opening_tag: str = OPENING_TAG,
+        closing_tag: str = CLOSING_TAG,
     ) -> None:
+        """``in_answer``: the answer has begun before, so that no tag counts any more."""
         self._opening = opening_tag
         self._closing = closing_tag
         self._place = _Place.THINKING_START if in_thinking else _Place.START
+        if in_answer:
+            self._place = _Place.ANSWER
         self._held = ""
         self._previous = ""  # the last character given out inside the thinking block
 
@@ -64,6 +72,11 @@ class ThinkingSplitter:
     def in_thinking(self) -> bool:
         """Whether the text that comes next belongs to the thoughts, as far as is known now."""
         return self._place in (_Place.THINKING_START, _Place.THINKING)
+
+    @property
+    def held(self) -> str:
+        """What came and was not given out, since it may become a tag."""
+        return self._held
 
     def feed(self, text: str) -> list[Piece]:
         """The pieces that are certain now. May be empty while a tag is undecided."""

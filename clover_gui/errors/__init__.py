@@ -32,6 +32,7 @@ The sentences (in the person's language, with a next step) are made from these f
     │   ├── HubUnreachable          no connection: offline, name unknown, silent
     │   ├── HubCertificateRefused   the server's certificate is not trusted
     │   ├── ProxyFailed             the proxy refused, or is of a kind that is not supported
+    │   ├── NetworkSettingWrong     the mirror or the proxy in the settings is no address
     │   ├── HubRefused              401 or 403: a token or a permission is missing
     │   ├── HubNotFound             no such repository, revision or file
     │   ├── HubBusy                 429: too many requests
@@ -94,6 +95,7 @@ from clover_gui.errors.download import (
     HubRefused,
     HubUnreachable,
     ModelChoiceFailed,
+    NetworkSettingWrong,
     NotAModelReceived,
     NotEnoughSpace,
     ProxyFailed,
@@ -199,6 +201,7 @@ __all__ = [
     "MoveNoSpace",
     "MoveSourceInUse",
     "MoveTargetUnusable",
+    "NetworkSettingWrong",
     "NotAModelFile",
     "NotAModelReceived",
     "NotEnoughSpace",

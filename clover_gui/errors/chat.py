@@ -34,7 +34,8 @@ class AttachmentRefused(CloverError):
     """A file cannot go with a message.
 
     ``kind``: "missing", "unreadable", "empty", "binary", "too-big" (``size`` and ``limit`` in bytes),
-    "too-long" (in pages), "too-many-tokens" (in tokens), "encrypted", "no-text", "damaged".
+    "too-long" (in pages), "too-many-tokens" (in tokens; "too-many-for-model" where the context is already the
+    largest of the model), "encrypted", "no-text", "damaged".
     """
 
     def __init__(self, name: str, kind: str, detail: str = "", *, size: int = 0, limit: int = 0) -> None:

@@ -36,6 +36,16 @@ class ProxyFailed(DownloadError):
         self.kind = kind
 
 
+class NetworkSettingWrong(DownloadError):
+    """A setting is no address, so nobody was asked. ``what`` is "endpoint" or "proxy", ``value`` the setting
+    ("" for a proxy: it may hold a password)."""
+
+    def __init__(self, what: str, value: str = "") -> None:
+        super().__init__(f"the {what} is no address: {value!r}" if value else f"the {what} is no address")
+        self.what = what
+        self.value = value
+
+
 class HubRefused(DownloadError):
     """401 or 403. ``gated``: the terms must be accepted first; ``token_sent``: a token was not enough."""
 

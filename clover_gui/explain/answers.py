@@ -82,8 +82,11 @@ def unasked_thinking_text() -> str:
     return _("The model thought before it answered although thinking was switched off.")
 
 
-def overflow_text(check: ContextCheck) -> str:
-    """That a message does not fit, with what would have to be left out; to be followed by a question."""
+def overflow_text(check: ContextCheck, *, can_grow: bool = True) -> str:
+    """That a message does not fit, with what would have to be left out; to be followed by a question.
+
+    ``can_grow``: the model can be loaded with a larger context.
+    """
     text = _(
         "This does not fit: the chat has {count} tokens, and the context has room for {room} with"
         " {reserve} for the answer."
@@ -94,7 +97,12 @@ def overflow_text(check: ContextCheck) -> str:
     )
     turns = len(check.droppable)
     if not turns:
-        return text + " " + _("The newest message alone is too long: shorten it, or take a larger context.")
+        alone = (
+            _("The newest message alone is too long: shorten it, or take a larger context.")
+            if can_grow
+            else _("The newest message alone is too long for this model: shorten it.")
+        )
+        return f"{text} {alone}"
     return (
         text
         + " "

@@ -67,6 +67,10 @@ def _attachment(error: errors.AttachmentRefused) -> Explanation:
             _("{name} has {size} tokens; the context has room for {limit} with an answer."),
             _("Attach the part that matters, or load the model with a larger context."),
         ),
+        "too-many-for-model": (
+            _("{name} has {size} tokens; the context has room for {limit} with an answer."),
+            _("Attach the part that matters."),
+        ),
         "encrypted": (
             _("{name} is protected by a password."),
             _("Save a copy without the password and attach that."),

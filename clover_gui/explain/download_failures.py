@@ -74,11 +74,24 @@ def _proxy(error: errors.ProxyFailed) -> Explanation:
             host=host
         ),
         _(
-            "Check the proxy in the system's settings, or name the right one with --proxy"
-            " (http://user:password@host:port)."
+            "Check the proxy in the system's settings and in those of this program (page Network), or name"
+            " the right one with --proxy (http://user:password@host:port)."
         ),
         cleaned(str(error)),
     )
+
+
+@explain.register
+def _setting(error: errors.NetworkSettingWrong) -> Explanation:
+    if error.what == "proxy":
+        sentence = _("The proxy in the settings is no address, so nothing was asked of anybody.")
+        step = _("Correct it in the settings, page Network (for example http://proxy.example:3128).")
+    else:
+        sentence = _(
+            "The address to download from in the settings is none, so nothing was asked of anybody: {value}"
+        ).format(value=capped(error.value))
+        step = _("Correct it in the settings, page Network, or leave it empty for the usual hub.")
+    return Explanation(_("A network setting is wrong"), sentence, step, cleaned(str(error)))
 
 
 @explain.register

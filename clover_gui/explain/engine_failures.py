@@ -154,7 +154,7 @@ def _context_full(error: errors.ContextFull) -> Explanation:
         _("The chat has {used} tokens, and the model was loaded with room for {room}.").format(
             used=number(error.prompt_tokens), room=number(error.context_tokens)
         ),
-        _("Begin a new chat, shorten the message, or load the model with a larger context."),
+        _("Begin a new chat, shorten the message, or load the model with a larger context if it has one."),
         _engine_detail(error),
     )
 

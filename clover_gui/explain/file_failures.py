@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from clover_gui import errors
+from clover_gui.catalog.index import MODEL_SUFFIX, load_catalog
 from clover_gui.explain.explanation import Explanation, cleaned, explain, file_name
 from clover_gui.explain.hints import suggestion_text
 from clover_gui.i18n import _, capped, file_size, number, size
@@ -26,11 +27,21 @@ def _missing(error: errors.ModelFileMissing) -> Explanation:
             _("No file of this model was found here ({file}).").format(file=file_name(error.path)),
             # A name without a suffix is the catalogue's: such a model can be downloaded.
             _("Get its GGUF file and choose it, or begin with another model.")
-            if error.path.suffix
+            if error.path.suffix.lower() == MODEL_SUFFIX
             else _("Download it: in the window, or with {command}.").format(
                 command=f"clover-gui fetch {file_name(error.path)}"
             ),
             cleaned(str(error.path)),
+        )
+    if error.detail == "unknown-name":
+        return Explanation(
+            _("The model is not known"),
+            _("There is no file {path}, and no known model of this name.").format(
+                path=capped(str(error.path), 160)
+            ),
+            _("Known are {names}; or name a file.").format(
+                names=", ".join(entry.id for entry in load_catalog().entries)
+            ),
         )
     return Explanation(
         _("The model file is not there"),

@@ -159,6 +159,16 @@ def limit_settings() -> tuple[SettingText, ...]:
     )
 
 
+def named_settings(text: str) -> str:
+    """The values of an answer as they are kept ("temperature 0.7, top_k 20") with the names of the dialog."""
+    titles = {setting.field: setting.title for setting in (*sampling_settings(), *limit_settings())}
+    parts = []
+    for part in text.split(", "):
+        name, _space, value = part.partition(" ")
+        parts.append(f"{titles.get(name, name)} {value}".strip())
+    return ", ".join(parts)
+
+
 def presets_text(set_aside: Path | None) -> str:
     """What to say when the person's own presets could not all be read; "" when they could."""
     if set_aside is None:

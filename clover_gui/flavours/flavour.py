@@ -20,6 +20,13 @@ BUILT_IN = ""
 BACKENDS = ("cpu", "cuda", "vulkan", "hip", "metal")
 MANIFEST = "manifest.json"
 _VERSION = 1
+LONGEST_NAME = 200
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
+# What may be loaded, and what the loaded libraries read beside them on a Mac.
+_LIBRARY_NAME = re.compile(r".+(?:\.so(?:\.\d+)*|\.dll|\.dylib|\.metal|\.metallib)", re.IGNORECASE)
+_MOST_FILES = 1000
+_MOST_BYTES = 1 << 40
+_LONGEST_TEXT = 1000
 _KEY = re.compile(r"[a-z0-9][a-z0-9.+-]{0,79}")
 # A backend is known by the library that carries it.
 _BACKEND_LIBRARY = re.compile(r"^(?:lib)?ggml-(cuda|vulkan|hip|metal)\b")
@@ -61,6 +68,16 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
+def is_plain_name(text: str) -> bool:
+    """Whether this may be the name of a file in a flavour's folder: no path, nothing hidden, not too long."""
+    return len(text) <= LONGEST_NAME and _PLAIN_NAME.fullmatch(text) is not None
+
+
+def is_library_name(text: str) -> bool:
+    """Whether a file of this name is of use to an engine."""
+    return is_plain_name(text) and _LIBRARY_NAME.fullmatch(text) is not None
+
+
 def backend_of(names: list[str]) -> str:
     """What a set of libraries computes on, by their names."""
     found = [match[1] for name in names if (match := _BACKEND_LIBRARY.match(name))]
@@ -84,18 +101,35 @@ def read_manifest(folder: Path) -> Flavour | None:
 
 
 def _from_values(value: dict[str, Any]) -> Flavour:
-    files = tuple((str(name), int(size)) for name, size in value["files"])
-    if not files or any("/" in name or "\\" in name or name in (".", "..") for name, _size in files):
+    files = tuple((_text(name), size) for name, size in value["files"])
+    if not 0 < len(files) <= _MOST_FILES or not all(is_plain_name(name) for name, _size in files):
         raise ValueError("names of libraries")
+    if not all(type(size) is int and 0 <= size <= _MOST_BYTES for _name, size in files):
+        raise ValueError("sizes of libraries")
     if value["backend"] not in BACKENDS:
         raise ValueError(value["backend"])
     texts = {
-        field.name: str(value[field.name])
+        field.name: _text(value[field.name])
         for field in dataclasses.fields(Flavour)
         if field.name not in ("devices", "files", "search")
     }
-    devices = tuple(str(device) for device in value["devices"])
-    return Flavour(**texts, devices=devices, files=files, search=tuple(map(str, value.get("search", ()))))
+    devices = tuple(map(_text, value["devices"]))
+    search = tuple(map(_text, value.get("search", ())))
+    if not all(_is_full_path(folder) for folder in search):
+        raise ValueError("folders")
+    return Flavour(**texts, devices=devices, files=files, search=search)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+        raise ValueError("no text, or a very long one")
+    return value
+
+
+def _is_full_path(text: str) -> bool:
+    """Not one that depends on where the program was started, and none that goes up again."""
+    path = Path(text)
+    return path.is_absolute() and ".." not in path.parts and "\0" not in text
 
 
 def _stem(name: str) -> str:

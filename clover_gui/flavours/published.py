@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from clover_gui.download.answers import error_for_status
 from clover_gui.download.connection import Connection
-from clover_gui.download.hub_settings import HubSettings, tls_context
+from clover_gui.download.hub_settings import HubSettings, host_of, tls_context
 from clover_gui.errors import FlavourNotPublished, HubNotFound
 from clover_gui.flavours.platform_tags import Platform, misfit
 
@@ -53,7 +53,7 @@ class PublishedWheel:
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).netloc
+        return host_of(self.url)
 
 
 def index_address(environment: Mapping[str, str] | None = None) -> str:
@@ -72,9 +72,9 @@ def find_wheel(
         DownloadError: the server cannot be reached or fails.
     """
     if not address or set_name not in SETS:
-        raise FlavourNotPublished(urlsplit(address).netloc, set_name, version)
+        raise FlavourNotPublished(host_of(address), set_name, version)
     page_address = f"{address}/{set_name}/llama-cpp-python/"
-    host = urlsplit(page_address).netloc
+    host = host_of(page_address)
     try:
         page = _read_page(page_address, proxy)
     except HubNotFound as error:

@@ -8,30 +8,47 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import hashlib
 import io
 import os
 import re
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from clover_gui.errors import FlavourRefused
+from clover_gui.flavours.flavour import LONGEST_NAME, MANIFEST, is_library_name, is_plain_name
 from clover_gui.i18n import capped
 
 LIBRARIES = "llama_cpp/lib/"
 PROJECT = "llama_cpp_python"
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]*")
+# How wheels are packed. Other ways would bring their own kinds of failures, and none is ever used.
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MOST_BYTES = 16 << 30
 _MOST_TEXT_BYTES = 4 << 20
 _MOST_MEMBERS = 20_000
 _PIECE_BYTES = 1 << 20
-# What zipfile and zlib make of a file that is no sound archive.
-DAMAGED = (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, RuntimeError, KeyError)
+# What the readers of archives and lists make of a file that is not sound.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    csv.Error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    ValueError,
+    RuntimeError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +71,23 @@ class EngineWheel:
         OSError: it cannot be read.
         """
         self.path = path
+        if path.exists() and not path.is_file():  # a pipe would be waited for
+            raise FlavourRefused("not-a-wheel", capped(path.name))
         try:
             self._archive = zipfile.ZipFile(path)
-        except DAMAGED as error:
+        except (*_DAMAGED, OSError) as error:
+            if not _is_damage(error):
+                raise
             kind = "damaged" if path.stat().st_size and _begins_as_zip(path) else "not-a-wheel"
             raise FlavourRefused(kind, capped(path.name), detail=capped(str(error))) from error
         try:
             self._members = self._checked_members()
             self._sums = self._read_sums()
             self.facts = self._read_facts()
-        except FlavourRefused:
+        except BaseException as error:
             self.close()
-            raise
-        except (*DAMAGED, zlib.error) as error:
-            self.close()
+            if not _is_damage(error):
+                raise
             raise FlavourRefused("damaged", capped(path.name), detail=capped(str(error))) from error
 
     def __enter__(self) -> EngineWheel:
@@ -85,6 +105,7 @@ class EngineWheel:
         if len(entries) > _MOST_MEMBERS:
             raise FlavourRefused("not-a-wheel", capped(self.path.name))
         found: dict[str, zipfile.ZipInfo] = {}
+        seen = {MANIFEST}
         for entry in entries:
             name = entry.filename
             if name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name) or ":" in name:
@@ -93,10 +114,21 @@ class EngineWheel:
                 continue
             plain = name.removeprefix(LIBRARIES)
             is_link = stat.S_ISLNK(entry.external_attr >> 16)
-            if is_link or not _PLAIN_NAME.fullmatch(plain) or plain in found:
+            # Not every disk tells "A" from "a".
+            if len(plain) > LONGEST_NAME or plain.lower() in seen:
+                raise FlavourRefused("damaged", capped(name), detail="a name that cannot be taken")
+            if is_link or not is_plain_name(plain):
                 raise FlavourRefused("unsafe-names", capped(name))
-            found[plain] = entry
+            seen.add(plain.lower())
+            if is_library_name(plain):
+                found[plain] = self._checked_packing(entry)
         return found
+
+    @staticmethod
+    def _checked_packing(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
+        if entry.compress_type not in _PACKINGS:
+            raise FlavourRefused("damaged", capped(entry.filename), detail=f"packing {entry.compress_type}")
+        return entry
 
     def _read_sums(self) -> dict[str, str]:
         """sha256 (hexadecimal) of each library by the wheel's own list."""
@@ -117,7 +149,10 @@ class EngineWheel:
         metadata, wheel = self._text("METADATA"), self._text("WHEEL")
         version = re.search(r"^Version:\s*(\S+)", metadata, re.MULTILINE)
         tags = re.findall(r"^Tag:\s*\S+?-\S+?-(\S+)", wheel, re.MULTILINE)
-        once = {self._sums[name]: entry.file_size for name, entry in self._members.items()}
+        once: dict[str, int] = {}
+        for name, entry in self._members.items():
+            if once.setdefault(self._sums[name], entry.file_size) != entry.file_size:
+                raise FlavourRefused("damaged", capped(name), detail="one checksum for two sizes")
         if sum(once.values()) > _MOST_BYTES:
             raise FlavourRefused("unsafe-names", capped(self.path.name), detail="too large")
         return WheelFacts(
@@ -135,7 +170,7 @@ class EngineWheel:
             raise FlavourRefused("not-a-wheel", capped(self.path.name))
         if places[0].file_size > _MOST_TEXT_BYTES:
             raise FlavourRefused("damaged", capped(name))
-        return self._archive.read(places[0]).decode("utf-8", "replace")
+        return self._archive.read(self._checked_packing(places[0])).decode("utf-8", "replace")
 
     def unpack(self, folder: Path, progress: Callable[[int, int], None]) -> tuple[tuple[str, int], ...]:
         """Write the libraries into ``folder``; names and sizes. Equal ones become one file with two names.
@@ -161,21 +196,40 @@ class EngineWheel:
 
     def _write(self, name: str, target: Path, progress: Callable[[int], None], done: int) -> int:
         digest = hashlib.sha256()
-        try:
-            with self._archive.open(self._members[name]) as source, open(target, "xb") as file:
-                while piece := source.read(_PIECE_BYTES):
-                    digest.update(piece)
-                    file.write(piece)
-                    done += len(piece)
-                    progress(done)
-                file.flush()
-                os.fsync(file.fileno())
-        except (*DAMAGED, zlib.error) as error:
-            raise FlavourRefused("damaged", name, detail=capped(str(error))) from error
+        with open(target, "xb") as file:
+            for piece in self._pieces(name):
+                digest.update(piece)
+                file.write(piece)
+                done += len(piece)
+                progress(done)
+            file.flush()
+            os.fsync(file.fileno())
         if digest.hexdigest() != self._sums[name]:
             raise FlavourRefused("damaged", name, detail="its checksum is another one")
         target.chmod(0o755)
         return done
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
+        """What is in a library, never more than its entry says."""
+        left = self._members[name].file_size
+        try:
+            with self._archive.open(self._members[name]) as source:
+                while piece := source.read(_PIECE_BYTES):
+                    left -= len(piece)
+                    if left < 0:
+                        raise zipfile.BadZipFile("longer than its entry says")
+                    yield piece
+        except (*_DAMAGED, OSError) as error:
+            if not _is_damage(error):
+                raise
+            raise FlavourRefused("damaged", name, detail=capped(str(error))) from error
+
+
+def _is_damage(error: BaseException) -> bool:
+    """Whether the content is to blame. A place before the file's begin is one that the system refuses."""
+    if isinstance(error, OSError):
+        return error.errno == errno.EINVAL
+    return isinstance(error, _DAMAGED)
 
 
 def _same_file(first: Path, second: Path) -> None:

@@ -7,6 +7,7 @@ own reader makes, so that a file that passes here is not refused there for its f
 
 from __future__ import annotations
 
+import io
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,17 @@ def read_container(path: Path) -> Container:
         raise ModelFileMissing(path) from error
     except OSError as error:
         raise ModelFileUnreadable(path, error.strerror or str(error)) from error
+
+
+def read_container_beginning(path: Path, size: int, beginning: bytes) -> Container:
+    """The same from the first bytes of a file of this size that lies elsewhere; ``path`` only names it.
+
+    Raises:
+        ModelFileError: as above; ModelFileTruncated with a part other than "data" also where ``beginning``
+            is too short.
+    """
+    window = Window(io.BytesIO(beginning), len(beginning))
+    return _Reader(path, window, size, beginning[:512]).read()
 
 
 def _not_a_file(path: Path) -> ModelFileError:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from clover_gui.errors import ModelFileCorrupt, ModelFileUnsupported
+from clover_gui.errors import ModelFileCorrupt, ModelFileTruncated, ModelFileUnsupported
 from clover_gui.i18n import capped
 from clover_gui.model_file.container import (
     TEMPLATE_KEY,
@@ -20,6 +20,7 @@ from clover_gui.model_file.container import (
     Tensor,
     Value,
     read_container,
+    read_container_beginning,
 )
 from clover_gui.model_file.shapes import MAX_LAYERS, Keys, attention_shape
 from clover_gui.model_file.summary import LayerBytes, ModelFile
@@ -46,6 +47,20 @@ def read_model_file(path: Path) -> ModelFile:
     container = read_container(path)
     try:
         return summarise(container)
+    except Impossible as error:
+        raise ModelFileCorrupt(path, str(error)) from error
+
+
+def read_beginning(path: Path, size: int, beginning: bytes) -> ModelFile | None:
+    """The facts of a file of this size that lies elsewhere, from its first bytes; None: they are too few.
+
+    Raises:
+        ModelFileError: no beginning of a model file that can be used.
+    """
+    try:
+        return summarise(read_container_beginning(path, size, beginning))
+    except ModelFileTruncated:
+        return None
     except Impossible as error:
         raise ModelFileCorrupt(path, str(error)) from error
 

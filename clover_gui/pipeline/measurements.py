@@ -17,6 +17,7 @@ from typing import Any
 from clover_gui.hardware.machine import Gpu
 from clover_gui.i18n import capped
 from clover_gui.model_file.summary import ModelFile
+from clover_gui.plain_file import read_json_value
 from clover_gui.planning.plan import FitPlan
 
 FILE_NAME = "measurements.json"
@@ -93,14 +94,14 @@ class Measurements:
             "ram_bandwidth": self._ram_bandwidth,
         }
         try:
-            _write(self._path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+            _write(self._path, json.dumps(data, indent=1) + "\n")
             self._changed = False
         except OSError as error:
             _log.warning("measurements are not kept: %s", error.strerror or error)
 
     def _read(self, path: Path) -> None:
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json_value(path)
         except FileNotFoundError:
             return
         except (OSError, ValueError):

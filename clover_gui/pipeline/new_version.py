@@ -69,7 +69,7 @@ class NewVersionCheck:
         newest = newest if isinstance(newest, str) else ""
         now = self._clock()
         # A time in the future is that of a clock that was wrong.
-        asked_today = isinstance(asked, int | float) and 0 <= now - asked < DAY_S
+        asked_today = isinstance(asked, int | float) and 0 <= asked <= now and now - asked < DAY_S
         if not asked_today:
             newest = self._ask() or newest
             try:

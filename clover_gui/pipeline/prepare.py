@@ -77,7 +77,10 @@ class EngineDescribed:
 
 @dataclass(frozen=True, slots=True)
 class ModelRead:
+    """The file's header; ``ahead``: the file is not here yet, this is what is known of it."""
+
     model: ModelFile
+    ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)

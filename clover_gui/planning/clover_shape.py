@@ -11,6 +11,9 @@ from pathlib import Path
 
 from clover_gui.model_file.summary import Attention, LayerBytes, ModelFile
 
+CLOVER_ID = "clover"
+"""Its name in the catalogue."""
+
 _LAYERS, _EMBEDDING, _VOCABULARY = 40, 2048, 248320
 _EXPERTS, _USED, _WIDTH = 256, 8, 512
 _HEADS, _HEADS_KV, _HEAD = 16, 2, 256

@@ -32,7 +32,9 @@ class MoveState:
     """One move. ``note`` is the file that keeps this.
 
     ``kept`` are names that were in the target before, ``made_target`` says that the folder was not there,
-    ``every_model`` is that of ``belongings`` for the source. ``carried`` are the names that arrived.
+    ``every_model`` is that of ``belongings`` for the source. ``planned`` are the models that were to be moved
+    when it began, ``carried`` the files that arrived; while it is COPYING, those that it makes. Names are
+    paths below the folders, with "/".
     """
 
     note: Path
@@ -42,6 +44,7 @@ class MoveState:
     every_model: bool
     made_target: bool = False
     kept: tuple[str, ...] = ()
+    planned: tuple[str, ...] = ()
     carried: tuple[str, ...] = ()
 
     def at(self, step: Step, carried: tuple[str, ...] | None = None) -> MoveState:
@@ -60,9 +63,17 @@ class MoveState:
             "every_model": self.every_model,
             "made_target": self.made_target,
             "kept": self.kept,
+            "planned": self.planned,
             "carried": self.carried,
         }
-        write_new(self.note, json.dumps(values, ensure_ascii=False, indent=1).encode() + b"\n")
+        # In ASCII: names of files may hold bytes that are no text, and they come back as they were.
+        write_new(self.note, json.dumps(values, indent=1).encode("ascii") + b"\n")
+
+    def as_noted(self) -> MoveState:
+        """This move as far as its note says, which may be farther than whoever holds this knows."""
+        noted = pending_move(self.note.parent)
+        same = noted is not None and (noted.source, noted.target) == (self.source, self.target)
+        return noted if noted is not None and same else self
 
     def forget(self) -> None:
         """The move is over. Raises OSError."""
@@ -92,14 +103,17 @@ def pending_move(data_root: Path) -> MoveState | None:
         value.get("every_model") is True,
         value.get("made_target") is True,
         _names(value.get("kept")),
+        _names(value.get("planned")),
         _names(value.get("carried")),
     )
 
 
 def _names(value: Any) -> tuple[str, ...]:  # noqa: ANN401 - from JSON
-    """Plain file names only: a damaged note must not lead anywhere else."""
+    """Names below the folder only: a damaged note must not lead anywhere else."""
     if not isinstance(value, list):
         return ()
-    return tuple(
-        name for name in value if isinstance(name, str) and name == Path(name).name and name not in ("", "..")
-    )
+    return tuple(name for name in value if isinstance(name, str) and _is_below(name))
+
+
+def _is_below(name: str) -> bool:
+    return all(part == Path(part).name and part not in ("", "..") for part in name.split("/"))

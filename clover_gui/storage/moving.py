@@ -11,6 +11,7 @@ Must not know: settings, the engine, windows.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from clover_gui.download.manager import free_bytes
 from clover_gui.errors import MoveFailed, MoveNameTaken, MoveNoSpace, MoveTargetUnusable, StorageError
 from clover_gui.patching.filesystem import sync_folder
 from clover_gui.patching.recovery import recover_folder
-from clover_gui.storage.belongings import belongings, leftover_names
-from clover_gui.storage.carrying import downloads_stopped
+from clover_gui.storage.belongings import Belonging, belongings, check_listable, leftover_names
+from clover_gui.storage.carrying import below, downloads_stopped, items_of, remove_empty
 from clover_gui.storage.move_state import FILE_NAME, MoveState, Step
+from clover_gui.storage.moved_files import MovedFiles
 from clover_gui.storage.verified_copy import growing_path, is_the_copy
 
 MARGIN_BYTES = 64 << 20
@@ -41,21 +43,22 @@ def begin(
 
     Raises:
         MoveTargetUnusable, MoveNoSpace, MoveNameTaken, MoveSourceInUse: nothing was changed.
+        MoveFailed: the source cannot be listed, or has no model: its disk may be away.
     """
     if _same_folder(source, target):
         raise MoveTargetUnusable(target, "same")
-    recover_folder(source)
-    items = belongings(source, every_model=every_model)
+    items = _put_in_order(source, target, every_model)
     files = [file for item in items for file in item.files]
     made = not target.exists()
     try:
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=target):
             pass
-        renaming = not files or source.stat().st_dev == target.stat().st_dev
-        _require_names(files, target, may_be_same=not renaming)
+        renaming = source.stat().st_dev == target.stat().st_dev
+        pairs = [(file, target / below(file, source)) for file in files]
+        _require_names(pairs, may_be_same=not renaming)
         if not renaming:
-            _require_room(files, target, free)
+            _require_room(pairs, target, free)
         state = MoveState(
             data_root / FILE_NAME,
             source,
@@ -63,8 +66,9 @@ def begin(
             Step.RENAMING if renaming else Step.COPYING,
             every_model,
             made,
-            kept=tuple(file.name for file in files if (target / file.name).exists()),
-            carried=tuple(file.name for file in files) if renaming else (),
+            kept=tuple(below(file, source) for file, new in pairs if new.exists()),
+            planned=tuple(item.name for item in items if not item.is_download),
+            carried=tuple(below(file, source) for file in files) if renaming else (),
         )
         with downloads_stopped(items):
             state.save()
@@ -104,12 +108,15 @@ def finish(state: MoveState) -> tuple[Path, ...]:
         if is_the_copy(old, state.target / name) and not _is_one_file(old, state.target / name):
             _try_to_remove(old, busy)
         if not old.exists():
-            for leftover in leftover_names(name):
-                _try_to_remove(state.source / leftover, busy)
+            for leftover in leftover_names(old.name):
+                _try_to_remove(old.with_name(leftover), busy)
     if not busy:
+        remove_empty(state.source, state.carried)
         with contextlib.suppress(OSError):
             sync_folder(state.source)
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # else the next start does it once more
+            arrived = (state.target / name for name in state.carried if name not in state.kept)
+            MovedFiles(state.note.parent).add(arrived)
             state.forget()
     return tuple(busy)
 
@@ -118,45 +125,67 @@ def take_back(state: MoveState) -> None:
     """The old folder stays in use: remove the copies, or rename back. Only while it is COPYING or RENAMING.
 
     Raises:
-        MoveFailed: it must be tried again; every model is still whole in one of the two folders.
+        MoveFailed: it must be tried again; every model is still whole in one of the two folders. So while
+            the source cannot be listed: the copies may be all that is left.
     """
+    state = state.as_noted()
     if state.step not in (Step.COPYING, Step.RENAMING):
         raise ValueError("after the switch a move is finished, not taken back")
     try:
+        check_listable(state.source)
         if state.step is Step.RENAMING:
             for name in state.carried:
+                if not (state.source / name).exists() and not (state.target / name).exists():
+                    check_listable(state.target)
                 if (state.target / name).exists() and not (state.source / name).exists():
+                    (state.source / name).parent.mkdir(parents=True, exist_ok=True)
                     replace_file(state.target / name, state.source / name)
+            remove_empty(state.target, state.carried)
         else:
-            for item in belongings(state.source, every_model=state.every_model):
-                for file in item.files:
-                    _remove_copy(state, file)
+            found = [below(file, state.source) for item in items_of(state) for file in item.files]
+            for name in dict.fromkeys((*found, *state.carried)):
+                _remove_copy(state, name)
+            remove_empty(state.target, (*found, *state.carried))
         _remove_made(state.target, state.made_target)
         state.forget()
     except OSError as error:
         raise MoveFailed(Path(error.filename or state.target), error.strerror or str(error)) from error
 
 
-def _remove_copy(state: MoveState, file: Path) -> None:
-    copy = state.target / file.name
+def _remove_copy(state: MoveState, name: str) -> None:
+    """A copy that the move itself has made; one of the person's own stays."""
+    copy = state.target / name
     growing_path(copy).unlink(missing_ok=True)
-    if file.name not in state.kept and is_the_copy(file, copy):
+    if name in state.carried and name not in state.kept and is_the_copy(state.source / name, copy):
         copy.unlink()
 
 
-def _require_names(files: list[Path], target: Path, *, may_be_same: bool) -> None:
-    for file in files:
-        there = target / file.name
+def _put_in_order(source: Path, target: Path, every_model: bool) -> tuple[Belonging, ...]:
+    """What is to be moved, once repairs that were interrupted are ended."""
+    try:
+        check_listable(source)
+    except OSError as error:
+        raise MoveFailed(source, error.strerror or str(error)) from error
+    recover_folder(source)
+    items = belongings(source, every_model=every_model, without=target)
+    for folder in {item.files[-1].parent for item in items} - {source}:
+        recover_folder(folder)
+    items = belongings(source, every_model=every_model, without=target)
+    if not items:
+        raise MoveFailed(source, os.strerror(errno.ENOENT))
+    return items
+
+
+def _require_names(pairs: list[tuple[Path, Path]], *, may_be_same: bool) -> None:
+    for file, there in pairs:
         same = may_be_same and there.is_file() and _size(file) == _size(there)
         if there.is_symlink() or (there.exists() and not same):
             raise MoveNameTaken(there)
 
 
-def _require_room(files: list[Path], target: Path, free: Callable[[Path], int]) -> None:
+def _require_room(pairs: list[tuple[Path, Path]], target: Path, free: Callable[[Path], int]) -> None:
     needed = sum(
-        max(0, file.stat().st_size - _size(growing_path(target / file.name)))
-        for file in files
-        if not (target / file.name).exists()
+        max(0, file.stat().st_size - _size(growing_path(new))) for file, new in pairs if not new.exists()
     )
     room = free(target)
     if needed and needed + MARGIN_BYTES > room:

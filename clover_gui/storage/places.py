@@ -13,21 +13,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from clover_gui.download.json_file import read_json
 from clover_gui.paths import DataFolder
-from clover_gui.storage.belongings import belongings, other_models
-
-# The data folder may be the home folder, so only whole names count.
-_SETTINGS = tuple(
-    name + ending
-    for name in ("settings", "presets", "measurements", "access-token", "new-version", "moving-models")
-    for ending in (".json", ".json*.new", ".json.tmp", ".broken.json", ".broken-*.json")
-)
-_CHATS = ("", "-wal", "-shm", "-journal", ".damaged-*")
-_LOGS = ("window.log", "window.log.*", "terminal.log", "terminal.log.*")
-_CACHES = ("engine", "logs")
-_ENGINE_NOTE = "manifest.json"
-_UNFINISHED_ENGINES = (".new-", ".old-", ".gone-", ".download-", ".lock")
+from clover_gui.storage import own_names
+from clover_gui.storage.belongings import belongings, finished_records, other_models
+from clover_gui.storage.moved_files import MovedFiles
 
 
 class PlaceKind(StrEnum):
@@ -68,13 +57,15 @@ class Place:
 def find_places(locations: Locations) -> tuple[Place, ...]:
     """All kinds, also those of which nothing is there. Blocking (lists folders); never raises."""
     data = locations.data
+    cached, cache_folders = own_names.cached_entries(locations.cache)
+    logs = () if data.logs.is_symlink() else own_names.files_named(data.logs, own_names.LOGS)
     return (
-        Place(PlaceKind.CHATS, data.root, _files(data.root, tuple(data.chats.name + end for end in _CHATS))),
+        Place(PlaceKind.CHATS, data.root, own_names.files_named(data.root, own_names.CHATS)),
         _models(locations),
-        Place(PlaceKind.ENGINES, data.engines, _engines(data.engines), (data.engines,)),
-        Place(PlaceKind.SETTINGS, data.root, _files(data.root, (*_SETTINGS, data.instance_lock.name))),
-        Place(PlaceKind.LOGS, data.logs, _files(data.logs, _LOGS), (data.logs,)),
-        Place(PlaceKind.CACHES, locations.cache, _trees(locations.cache, _CACHES), (locations.cache,)),
+        Place(PlaceKind.ENGINES, data.engines, own_names.engine_entries(data.engines), (data.engines,)),
+        Place(PlaceKind.SETTINGS, data.root, own_names.files_named(data.root, own_names.SETTINGS)),
+        Place(PlaceKind.LOGS, data.logs, logs, (data.logs,)),
+        Place(PlaceKind.CACHES, locations.cache, cached, cache_folders),
     )
 
 
@@ -84,47 +75,35 @@ def size_of(paths: Iterable[Path]) -> int:
 
 
 def _models(locations: Locations) -> Place:
-    usual = locations.data.models
-    folders = [locations.models] if _is_same(locations.models, usual) else [locations.models, usual]
-    found = [item for folder in folders for item in belongings(folder, every_model=False)]
-    return Place(
-        PlaceKind.MODELS,
-        locations.models,
-        tuple(path for item in found for path in (*item.files, *item.leftovers)),
-        (usual,),
-        sum(other_models(folder, every_model=False) for folder in folders),
-    )
+    chosen, usual = locations.models, locations.data.models
+    private = _is_private(locations.data)
+    known = MovedFiles(locations.data.root).knows
+    folders = [usual]
+    if not _is_same(chosen, usual) and not (private and chosen.is_relative_to(usual)):
+        folders = [chosen, usual]
+    own: list[Path] = []
+    others = 0
+    for folder in folders:
+        is_usual = _is_same(folder, usual)
+        all_of_it, without = private and is_usual, None if is_usual else usual
+        for item in belongings(folder, every_model=all_of_it, known=known, without=without):
+            own += (*item.files, *item.leftovers)
+        if not all_of_it:
+            own += finished_records(folder, known=known, without=without)
+        others += other_models(folder, every_model=all_of_it, known=known, without=without)
+    below = {above for path in own for above in path.parents if usual in above.parents}
+    emptied = sorted(below, key=lambda path: -len(path.parts))
+    return Place(PlaceKind.MODELS, chosen, tuple(dict.fromkeys(own)), (*emptied, usual), others)
 
 
-def _files(folder: Path, patterns: tuple[str, ...]) -> tuple[Path, ...]:
-    found: dict[Path, None] = {}
-    for pattern in patterns:
-        try:
-            found.update(dict.fromkeys(sorted(folder.glob(pattern))))
-        except OSError:
-            continue
-    return tuple(path for path in found if path.is_file() and not path.is_symlink())
-
-
-def _engines(folder: Path) -> tuple[Path, ...]:
-    """Folders that say of themselves that they are an engine, and what an interrupted installation left."""
+def _is_private(data: DataFolder) -> bool:
+    """Whether the usual models folder is surely nobody else's: the data folder is not the home folder."""
     try:
-        entries = sorted(folder.iterdir()) if not folder.is_symlink() else []
-    except OSError:
-        return ()
-    return tuple(entry for entry in entries if not entry.is_symlink() and _is_engine(entry))
-
-
-def _is_engine(path: Path) -> bool:
-    if path.name.startswith(_UNFINISHED_ENGINES):
+        home = Path.home().resolve()
+    except RuntimeError:  # there is none
         return True
-    note = read_json(path / _ENGINE_NOTE)
-    return note is not None and note.get("key") == path.name
-
-
-def _trees(folder: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
-    paths = (folder / name for name in names)
-    return tuple(path for path in paths if path.is_dir() and not path.is_symlink())
+    root = data.root.resolve()
+    return root != home and root not in home.parents
 
 
 def _size(path: Path) -> int:

@@ -143,7 +143,7 @@ class Application:
         folder = settings_file.models_folder(self._settings.current(), self._data)
         try:
             return str(resolve_model(self._model, folder))
-        except CloverError:
+        except (CloverError, OSError, ValueError):
             return str(Path(self._model).absolute())
 
     def _open_from_outside(self, file: str) -> None:

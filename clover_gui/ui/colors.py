@@ -45,6 +45,11 @@ class Colors:
     danger: str
     warning: str
     ok: str
+    notice: str
+    """Behind a notice that informs ..."""
+    notice_warning: str
+    notice_error: str
+    """... or tells of a failure."""
     gauge_ours: str
     """Memory that this program uses."""
     gauge_others: str
@@ -79,6 +84,9 @@ LIGHT = Colors(
     danger="#b3261e",
     warning="#8a5200",
     ok="#1c7448",
+    notice="#e9f0ea",
+    notice_warning="#fbf0d9",
+    notice_error="#fbe7e4",
     gauge_ours="#0072b2",
     gauge_others="#d55e00",
     gauge_free="#dfe5e0",
@@ -111,6 +119,9 @@ DARK = Colors(
     danger="#ff8a80",
     warning="#f2b84b",
     ok="#5cc98f",
+    notice="#27302b",
+    notice_warning="#3a3018",
+    notice_error="#43231f",
     gauge_ours="#56b4e9",
     gauge_others="#e69f00",
     gauge_free="#343d38",

@@ -12,6 +12,7 @@ from clover_gui.ui.chat.table_dialog import help_sheet
 from clover_gui.ui.setup.setup_page import SetupPage
 from clover_gui.ui.shortcuts import Keys
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.window_place import TITLE_BAR, within_screens
 from clover_gui.ui.window_style import window_style
 
 MINIMUM_EM = (34, 26)
@@ -52,11 +53,22 @@ class MainWindow(QMainWindow):
         ):
             QShortcut(QKeySequence(keys), self, action)
         self.chat_page.help_requested.connect(self.show_help)
-        self.show_model_title("")
+        self._model_title = self._chat_title = ""
+        self.chat_page.title_changed.connect(self._show_chat_title)
+        self._show_titles()
 
     def show_model_title(self, name: str) -> None:
-        """The window's title: the program, and the model when one is loaded."""
-        self.setWindowTitle(f"{capped(name, 60)} – Clover" if name else "Clover")
+        """The loaded model, which the window's title names while no chat is open; "" for none."""
+        self._model_title = capped(name, 60)
+        self._show_titles()
+
+    def _show_chat_title(self, title: str) -> None:
+        self._chat_title = capped(title, 80)
+        self._show_titles()
+
+    def _show_titles(self) -> None:
+        shown = self._chat_title or self._model_title
+        self.setWindowTitle(f"{shown} – Clover" if shown else "Clover")
 
     def show_setup(self) -> None:
         self.pages.setCurrentWidget(self.setup_page)
@@ -70,12 +82,12 @@ class MainWindow(QMainWindow):
         help_sheet(self._theme, self).open()
 
     def restore_place(self, place: tuple[int, int, int, int] | None) -> None:
-        """Back to where the window was, if a screen still shows that place."""
-        if place is None:
-            return
-        area = QRect(*place)
-        if any(screen.availableGeometry().intersects(area) for screen in QGuiApplication.screens()):
-            self.setGeometry(area)
+        """Back to where the window was, as far as the screens there are now show that place."""
+        if place is not None:
+            screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+            area = within_screens(QRect(*place), screens, self.style().pixelMetric(TITLE_BAR))
+            if area is not None:
+                self.setGeometry(area)
 
     @property
     def place(self) -> tuple[int, int, int, int]:

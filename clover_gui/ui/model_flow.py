@@ -16,6 +16,7 @@ from clover_gui.engine.client import EngineClient
 from clover_gui.errors import CloverError
 from clover_gui.explain import describe_measure, describe_model, describe_plan
 from clover_gui.i18n import capped
+from clover_gui.pipeline.own_file import refusal_of
 from clover_gui.pipeline.prepare import ReadyToChat
 from clover_gui.ui.chat.presenter import ChatPresenter
 from clover_gui.ui.main_window import MainWindow
@@ -70,9 +71,26 @@ class ModelFlow:
 
     def choose_model(self) -> None:
         """Leave the chat for the set-up page, with the present model chosen there."""
-        self._window.setup_page.back_button.setVisible(True)
-        self._window.show_setup()
+        self._leave_chat()
         self._setup.look(self._ready.model.path if self._ready else None)
+
+    def open_file(self, path: Path) -> None:
+        """A file that the person picked: show what it is and how it fits. What is written in the chat goes
+        on; what is no model is said where the person is."""
+        self._tasks.start(self._open_file(path), "open a file")
+
+    async def _open_file(self, path: Path) -> None:
+        if (refusal := await refusal_of(path)) is not None:
+            self.notices.cannot_open(refusal)
+            return
+        self._leave_chat()
+        self._setup.open_own_file(path)
+
+    def _leave_chat(self) -> None:
+        """To the set-up page, from which there is a way back."""
+        if self._window.pages.currentWidget() is self._window.chat_page:
+            self._window.setup_page.back_button.setVisible(True)
+        self._window.show_setup()
 
     def load_with_new_plan(self) -> None:
         """The same model and wishes, planned for the memory there is now."""
@@ -118,7 +136,7 @@ class ModelFlow:
         self._show_model(ready)
         self._tell_chat()
         self.notices.loaded(ready)
-        self._memory.model_loaded(ready, self._setup.by_hand)
+        self._memory.model_loaded(ready, self._setup.by_hand, as_last_time=self._setup.as_last_time)
         self._memory_watch.start(ready)
         self._window.show_chat()
 
@@ -176,14 +194,15 @@ class ModelFlow:
             self._tasks.start(self._stop_and_load(self._ready.model.path, by_hand), "load again")
 
     async def _stop_and_load(self, path: Path, by_hand: PlanWishes) -> None:
-        await self._stop_answer()
+        await self.stop_answer()
         self._setup.load_again(path, by_hand)
 
     async def _stop_and_change(self, path: Path) -> None:
-        await self._stop_answer()
+        await self.stop_answer()
         self._setup.change_engine(path)
 
-    async def _stop_answer(self) -> None:
+    async def stop_answer(self) -> None:
+        """Stop what is being written, and keep it."""
         chat = self._chat()
         if chat is not None:
             await chat.stop_and_wait()

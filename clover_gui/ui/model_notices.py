@@ -68,6 +68,12 @@ class ModelNotices:
         """Why there is no model, on the set-up page."""
         self._setup_page.notice.show_notice(explain(error).text, NoticeKind.ERROR)
 
+    def cannot_open(self, error: CloverError) -> None:
+        """The file that was picked is no model: said where the person is."""
+        in_chat = self._pages.currentWidget() is self._chat_page
+        page = self._chat_page if in_chat else self._setup_page
+        page.notice.show_notice(explain(error).text, NoticeKind.ERROR)
+
     def not_found(self, error: CloverError) -> None:
         """The model that was asked for at the start is not here."""
         self._setup_page.notice.show_notice(explain(error).text, NoticeKind.WARNING)

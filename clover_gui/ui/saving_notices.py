@@ -13,6 +13,7 @@ from clover_gui.errors import CloverError
 from clover_gui.explain import explain, store_text
 from clover_gui.explain.sampling_words import presets_text
 from clover_gui.i18n import _, capped
+from clover_gui.ui.chat.words import SAVING
 from clover_gui.ui.widgets.notice_bar import NoticeBar, NoticeKind
 
 
@@ -22,7 +23,7 @@ def watch_saving(store: AsyncChatStore, notice: NoticeBar) -> None:
     def failed(error: CloverError) -> None:
         again = _("It is tried again by itself.")
         text = f"{explain(error).text} {again}"
-        notice.show_notice(text, NoticeKind.ERROR, about="saving")
+        notice.show_notice(text, NoticeKind.ERROR, about=SAVING)
 
     def put_back(path: Path) -> None:
         text = _(
@@ -31,9 +32,24 @@ def watch_saving(store: AsyncChatStore, notice: NoticeBar) -> None:
         ).format(folder=capped(str(path.parent), 120))
         notice.show_notice(text, NoticeKind.WARNING)
 
+    usual = store.opened.store.path
+
+    def kept_apart(path: Path) -> None:
+        text = _(
+            "Another file has taken the place of your chats while the program ran. It was not touched; your"
+            " chats, and what is said from now on, are kept in {file} beside it. The next start opens the"
+            " other file. To have these chats again, close the program and give {name} the name {usual}."
+        ).format(
+            file=capped(str(path), 160),
+            name=capped(path.name),
+            usual=capped(usual.name),
+        )
+        notice.show_notice(text, NoticeKind.ERROR)
+
+    store.kept_apart = kept_apart
     store.save_failed = failed
     store.put_back = put_back
-    store.saved_again = lambda: notice.show_notice(_("Everything is saved again."), about="saving")
+    store.saved_again = lambda: notice.show_notice(_("Everything is saved again."), about=SAVING)
 
 
 def say_how_opened(store: AsyncChatStore, presets: PresetBook, notice: NoticeBar) -> None:

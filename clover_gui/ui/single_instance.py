@@ -1,14 +1,14 @@
 """One window per data folder: a second start hands over, with the model file it was given, and ends.
 
 A QLockFile decides who is first (it notices locks of dead processes by itself), a local socket that
-only this person may open carries the wish to be raised. Two data folders are two instances.
+only this person may open carries the wish to be raised (see ``instance_address``). Two data folders are two
+instances.
 """
 
 from __future__ import annotations
 
-import getpass
-import hashlib
 import json
+import logging
 import os
 import time
 from pathlib import Path
@@ -16,9 +16,15 @@ from pathlib import Path
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
+from clover_gui.ui.instance_address import addresses, is_own_socket
+
 RAISE = b"raise\n"
 OPEN = b"open "  # and the file's name as a JSON string, which has no line ends
 REQUEST_TIMEOUT_MS = 300
+# No file has a longer name; whoever asks for one only gets the window.
+MOST_BYTES = 1 << 18
+
+log = logging.getLogger(__name__)
 
 
 class SingleInstance(QObject):
@@ -32,7 +38,7 @@ class SingleInstance(QObject):
 
     def __init__(self, folder: Path, lock_path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._name = _socket_name(folder)
+        self._addresses = addresses(folder)
         self._lock = QLockFile(str(lock_path))
         self._lock.setStaleLockTime(0)
         self._server: QLocalServer | None = None
@@ -41,25 +47,36 @@ class SingleInstance(QObject):
         """Whether this process is the first. Also True where no lock can be written (read-only folder)."""
         if not self._lock.tryLock(0) and self._lock.error() is QLockFile.LockError.LockFailedError:
             return False
+        self._listen()
+        return True
+
+    def _listen(self) -> None:
         server = QLocalServer(self)
         server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        QLocalServer.removeServer(self._name)
         server.newConnection.connect(self._connected)
-        server.listen(self._name)
-        self._server = server
-        return True
+        for address in self._addresses:
+            QLocalServer.removeServer(address)
+            if server.listen(address):
+                self._server = server
+                return
+        log.warning("a second start cannot reach this window: %s", server.errorString() or "no place for it")
+        server.deleteLater()
 
     def hand_over(self, model_file: str = "", timeout_s: float = 3.0) -> bool:
         """Ask the first window to come to the front and to show ``model_file``; whether it answered."""
         request = OPEN + json.dumps(model_file).encode() + b"\n" if model_file else RAISE
+        if len(request) > MOST_BYTES:
+            request = RAISE
         end = time.monotonic() + timeout_s
         while time.monotonic() < end:
-            socket = QLocalSocket()
-            socket.connectToServer(self._name)
-            if socket.waitForConnected(200):
-                socket.write(request)
-                socket.waitForBytesWritten(500)
-                return socket.waitForReadyRead(1000)
+            for address in self._addresses:
+                socket = QLocalSocket()
+                socket.connectToServer(address)
+                if socket.waitForConnected(200):
+                    if is_own_socket(address, int(socket.socketDescriptor())):
+                        return _ask(socket, request)
+                    log.warning("somebody else listens in place of the first window")
+                    socket.abort()
             time.sleep(0.05)  # the first one may stand between its lock and its socket
         return False
 
@@ -75,8 +92,7 @@ class SingleInstance(QObject):
         while (socket := self._server.nextPendingConnection()) is not None:
             # Waited for on the spot: it comes from a process of the same person that has just been started,
             # and a socket without slots of ours cannot outlive what they refer to.
-            socket.waitForReadyRead(REQUEST_TIMEOUT_MS)
-            request = bytes(socket.readAll().data())
+            request = _read_request(socket)
             model_file = _named_file(request)
             if request == RAISE or model_file:
                 socket.write(b"ok\n")
@@ -87,17 +103,31 @@ class SingleInstance(QObject):
             socket.disconnectFromServer()
 
 
+def _ask(socket: QLocalSocket, request: bytes) -> bool:
+    socket.write(request)
+    while socket.bytesToWrite() and socket.waitForBytesWritten(500):
+        pass
+    return socket.waitForReadyRead(1000)
+
+
+def _read_request(socket: QLocalSocket) -> bytes:
+    """One line, or what there is of it in time."""
+    request = b""
+    end = time.monotonic() + REQUEST_TIMEOUT_MS / 1000
+    while not request.endswith(b"\n") and len(request) <= MOST_BYTES:
+        left_ms = int((end - time.monotonic()) * 1000)
+        if left_ms <= 0 or not (socket.bytesAvailable() or socket.waitForReadyRead(left_ms)):
+            break
+        request += bytes(socket.readAll().data())
+    return request
+
+
 def _named_file(request: bytes) -> str:
     """The file of an OPEN request; "" for anything else."""
     if not request.startswith(OPEN) or not request.endswith(b"\n"):
         return ""
     try:
         name = json.loads(request[len(OPEN) :])
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     return name if isinstance(name, str) and os.path.isabs(name) else ""  # noqa: PTH117  # "" stays ""
-
-
-def _socket_name(folder: Path) -> str:
-    key = f"{getpass.getuser()}\0{os.path.realpath(folder)}"
-    return "clover-gui-" + hashlib.sha256(key.encode()).hexdigest()[:16]

@@ -1,9 +1,9 @@
 """The style sheet of the application: buttons, fields, scroll bars, menus.
 
 A button says what it is by the property ``kind``: ``primary`` (one a page), ``quiet`` (text only),
-``link`` (a next step in a sentence), ``icon`` (a picture only), ``pill`` (floats over a text); without it,
-it is an ordinary button. Frames with the property ``kind`` = ``card`` are raised a little. All distances
-are in parts of ``em``, the height of a line.
+``link`` (a next step in a sentence), ``aside`` (a link of less weight, in line with the text), ``icon`` (a
+picture only), ``pill`` (floats over a text); without it, it is an ordinary button. Frames with the property
+``kind`` = ``card`` are raised a little. All distances are in parts of ``em``, the height of a line.
 """
 
 from __future__ import annotations
@@ -42,6 +42,10 @@ QPushButton[kind="link"] { background: transparent; border: 2px solid transparen
     padding: ${em2}px ${em5}px; font-weight: 600; }
 QPushButton[kind="link"]:hover { background: $raised; }
 QPushButton[kind="link"]:focus { border-color: $focus; }
+QPushButton[kind="aside"] { background: transparent; border: 2px solid transparent; color: $accent;
+    padding: ${em2}px 0; }
+QPushButton[kind="aside"]:hover { text-decoration: underline; }
+QPushButton[kind="aside"]:focus { border-color: $focus; }
 QPushButton[kind="icon"] { background: transparent; border: 2px solid transparent; padding: ${em2}px; }
 QPushButton[kind="icon"]:hover { background: $raised; }
 QPushButton[kind="icon"]:pressed { background: $border; }
@@ -57,6 +61,11 @@ QLineEdit, QPlainTextEdit[kind="field"], QComboBox {
 QLineEdit:focus, QPlainTextEdit[kind="field"]:focus, QComboBox:focus {
     border: 2px solid $focus; padding: ${em4_less}px ${em5_less}px; }
 
+QLineEdit[kind="value"] { background: transparent; border: 1px solid transparent; padding: ${em2}px ${em3}px; }
+QLineEdit[kind="value"][own="false"], QLineEdit[kind="value"]:disabled { color: $muted; }
+QLineEdit[kind="value"]:hover { border-color: $border; }
+QLineEdit[kind="value"]:focus { background: $background; color: $text; border: 1px solid $focus; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QComboBox::drop-down { border: 0; width: ${em10}px; }
 QComboBox::down-arrow { image: url("$combo_arrow"); width: ${em8}px; height: ${em8}px; }
 

@@ -33,9 +33,13 @@ QSlider::groove:horizontal { background: $border; height: ${e2}px; border-radius
 QSlider::sub-page:horizontal { background: $accent; border-radius: ${r2}px; }
 QSlider::handle:horizontal { background: $accent; border: 1px solid $accent; width: ${e7}px; height: ${e7}px;
     margin: -${e3}px 0; border-radius: ${handle}px; }
+QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled { background: $muted;
+    border-color: $muted; }
 QSlider:focus { border: 1px solid $focus; border-radius: ${e3}px; }
 #chatHeader { background: $background; border-bottom: 1px solid $border; }
 #modelButton { color: $text; font-weight: 600; }
+#modelButton:hover { border-color: $border; }
+#modelButton:focus { border-color: $focus; }
 #welcome { color: $muted; font-size: ${welcome}pt; }
 #composer { background: $background; border: 1px solid $border; border-radius: ${e6}px; }
 #messageEdit { background: transparent; border: 0; }
@@ -55,9 +59,12 @@ QSlider:focus { border: 1px solid $focus; border-radius: ${e3}px; }
 #note, #rowCaption, #progressText { color: $muted; }
 #warningNote { color: $warning; }
 #setupFoot { background: $surface; border-top: 1px solid $border; }
-#noticeBar { background: $raised; border: 0; border-left: ${e3}px solid $accent; }
-#noticeBar[kind="warning"] { border-left-color: $warning; }
-#noticeBar[kind="error"] { border-left-color: $danger; }
+#noticeBar { background: $notice; border: 0; border-left: ${e3}px solid $accent; }
+#noticeBar[kind="warning"] { background: $notice_warning; border-left-color: $warning; }
+#noticeBar[kind="error"] { background: $notice_error; border-left-color: $danger; }
+#noticeIcon { image: url("$notice_icon"); }
+#noticeBar[kind="warning"] #noticeIcon { image: url("$warning_icon"); }
+#noticeBar[kind="error"] #noticeIcon { image: url("$error_icon"); }
 QSplitter::handle { background: $border; }
 QCheckBox { spacing: ${e4}px; }
 QCheckBox::indicator { width: ${e7}px; height: ${e7}px; border: 2px solid $muted; border-radius: ${e2}px;
@@ -83,6 +90,9 @@ def window_style(colors: Colors, em: float, points: float) -> str:
         values[f"e{tenths}"] = str(max(1, round(em * tenths / 10)))
     # White or black, whichever stands on the accent: a sheet can only name a file.
     values["check"] = resources.path(f"icons/sheet/check-{'dark' if colors.dark else 'light'}.svg").as_posix()
+    look = "dark" if colors.dark else "light"
+    for kind in ("notice", "warning", "error"):
+        values[f"{kind}_icon"] = resources.path(f"icons/sheet/{kind}-{look}.svg").as_posix()
     values["r2"] = str(max(1, round(em * 0.2) // 2))
     # As high as its groove and the negative margins; a larger radius than half of that counts as none.
     values["handle"] = str((int(values["e2"]) + 2 * int(values["e3"])) // 2)

@@ -14,10 +14,10 @@ from clover_gui.catalog.index import load_catalog, resolve_model
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.presets import PresetBook
 from clover_gui.download.access_token import load_token
-from clover_gui.download.hub_settings import hub_settings
+from clover_gui.download.hub_settings import settings_as_they_are
 from clover_gui.download.manager import DownloadManager
 from clover_gui.engine.client import EngineClient
-from clover_gui.errors import CloverError, ModelFileMissing
+from clover_gui.errors import CloverError
 from clover_gui.flavours.selection import FlavourSelection, SideChild
 from clover_gui.flavours.store import FlavourStore
 from clover_gui.model_file.summary import ModelFile
@@ -36,6 +36,7 @@ from clover_gui.ui.model_flow import ModelFlow
 from clover_gui.ui.model_notices import REFIT
 from clover_gui.ui.saving_notices import say_how_opened, watch_saving
 from clover_gui.ui.settings.engine_presenter import EnginePresenter
+from clover_gui.ui.setup.hand_memory import HandMemory
 from clover_gui.ui.setup.setup_display import ENGINE
 from clover_gui.ui.setup.setup_presenter import SetupPresenter
 from clover_gui.ui.tasks import TaskSet
@@ -96,6 +97,8 @@ class Workspace:
             self._manager,
             self._keep_graphics,
             lambda: EngineClient(libraries=SideChild(self.selection)),
+            before_load=lambda: self.flow.stop_answer(),
+            hand_memory=HandMemory(self._settings, self._change_settings),
         )
         self.memory = MemoryPanelPresenter(
             page.memory_panel, self.engine, self._tasks, self._wishes, lambda: self.setup.services
@@ -121,6 +124,7 @@ class Workspace:
         window.setup_page.engine_requested.connect(self.engines.page_requested)
         page.memory_panel_toggled.connect(self._memory_panel_toggled)
         page.composer.answering_changed.connect(self.memory.set_answering)
+        page.composer.answering_changed.connect(window.setup_page.set_answering)
         window.setup_page.back_requested.connect(window.show_chat)
 
     async def start(self, model: str, asked_for: bool) -> None:
@@ -133,17 +137,17 @@ class Workspace:
         await self._open_chats()
         await put_folder_in_order(self._models_folder())
         await asyncio.to_thread(self.selection.sweep)
-        path = await asyncio.to_thread(self._resolve, model)
+        path, missing = await asyncio.to_thread(self._resolve, model)
         if path is None and not asked_for:  # the folder has moved, as on a stick in another machine
-            path = await asyncio.to_thread(self._resolve, Path(model).name)
+            path, _error = await asyncio.to_thread(self._resolve, Path(model).name)
         if path is not None:
-            self.setup.start(path)
+            self.setup.start_as_last_time(path)
             if not asked_for:
                 self._window.show_chat()
             return
         self.setup.look(None)
-        if model:
-            self.flow.notices.not_found(ModelFileMissing(Path(model)))
+        if missing is not None:
+            self.flow.notices.not_found(missing)
 
     async def _open_chats(self) -> None:
         page = self._window.chat_page
@@ -180,8 +184,7 @@ class Workspace:
 
     def open_file(self, path: Path) -> None:
         """A file that the person picked: show what it is and how it fits."""
-        self._window.show_setup()
-        self.setup.open_own_file(path)
+        self.flow.open_file(path)
 
     def retranslate(self) -> None:
         """Fill the pages again in the language in force."""
@@ -211,21 +214,19 @@ class Workspace:
         assert self.flow.ready is not None
         return self.flow.ready.model
 
-    def _resolve(self, model: str) -> Path | None:
+    def _resolve(self, model: str) -> tuple[Path | None, CloverError | None]:
+        """The file, or why there is none; neither where none was named."""
         if not model:
-            return None
+            return None, None
         try:
-            return resolve_model(model, self._models_folder())
-        except CloverError:
-            return None
+            return resolve_model(model, self._models_folder()), None
+        except CloverError as error:
+            return None, error
 
     def _manager(self) -> DownloadManager:
         settings = self._settings()
-        try:
-            kept = load_token(self._data.access_token)
-            hub = hub_settings(settings.hub_endpoint, settings.proxy, kept=kept)
-        except ValueError:  # an address that is none: the usual hub, and its failure says the rest
-            hub = hub_settings()
+        kept = load_token(self._data.access_token)
+        hub = settings_as_they_are(settings.hub_endpoint, settings.proxy, kept)
         return DownloadManager(self._models_folder(), hub)
 
     # ------------------------------------------------------------ settings

@@ -1,6 +1,6 @@
 """Pictures of what the window says on machines with other graphics devices than this one.
 
-    python -m tests.benchmarks.gpu_scenes FOLDER [--dark] [--language de]
+    python -m tests.benchmarks.gpu_scenes FOLDER [--dark] [--language de] [--only NAME ...]
 
 A scripted NVIDIA driver, the real probes, the real choice of devices, the real planner with the shape of
 Clover, and the real pages (offscreen). One PNG for each scene; the texts of a scene are printed beside it.
@@ -24,6 +24,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 
 from clover_gui import i18n
+from clover_gui.catalog.entry import FoundModel
+from clover_gui.catalog.index import load_catalog
 from clover_gui.engine.protocol import EngineDevice, EngineInfo, LoadProgress
 from clover_gui.errors import DoesNotFitError
 from clover_gui.explain import refit_text
@@ -38,8 +40,10 @@ from clover_gui.planning.fit_watch import FitWatch
 from clover_gui.planning.plan import FitPlan, Speed, Wishes
 from clover_gui.ui.gauges.readings import ContextReading, MemoryLevel, MemoryReading, SpeedReading, sum_of
 from clover_gui.ui.gauges.strip import GaugeStrip
+from clover_gui.ui.setup.choices import FETCH, model_choices
 from clover_gui.ui.setup.setup_display import SetupDisplay
 from clover_gui.ui.setup.setup_page import SetupPage
+from clover_gui.ui.setup.words import ahead_note, known_rows
 from clover_gui.ui.theme import Mode, Theme
 from clover_gui.ui.widgets.notice_bar import NoticeBar, NoticeKind
 from clover_gui.ui.window_style import window_style
@@ -59,6 +63,7 @@ class Scene:
     """``devices`` of the driver; ``asleep`` and ``cards_of_engine`` (None: all that work) by their number.
 
     ``taken_gib`` is what other programs take between plan and load; ``spill``: answers come at a tenth.
+    ``away``: the file is not here, and only the page is shown that offers to bring it.
     """
 
     devices: tuple[FakeDevice, ...] = ()
@@ -70,6 +75,7 @@ class Scene:
     taken_gib: float = 0.0
     spill: bool = False
     wishes: Wishes = field(default_factory=Wishes)
+    away: bool = False
 
 
 def card(name: str, total_gib: float, used_gib: float, number: int = 1) -> FakeDevice:
@@ -81,6 +87,7 @@ def card(name: str, total_gib: float, used_gib: float, number: int = 1) -> FakeD
 def scenes() -> dict[str, Scene]:
     gb10 = FakeDevice("NVIDIA GB10", memory_error=3)
     return {
+        "not-here-yet": Scene((card("RTX 4080", 16, 0),), away=True),
         "one-card-16": Scene((card("RTX 4060 Ti", 16, 0.8),)),
         "two-cards": Scene((card("RTX 3060", 12, 0.6, 1), card("RTX 3080", 10, 0.3, 2))),
         "one-of-two-cards": Scene(
@@ -165,8 +172,10 @@ async def play(scene: Scene, stage: Stage, root: Path) -> None:
     stage.graphics = scene.wishes.graphics
     display.show(MachineProbed(machine))
     display.show(EngineDescribed(info, choose_gpu(machine, info, stage.graphics)))
-    display.show(ModelRead(model))
     page.set_busy(False, can_start=True)
+    if scene.away:
+        show_choice(stage)
+    display.show(ModelRead(model, ahead=scene.away))
     engine = ScriptedEngine(gpus=machine.gpus[: len(info.devices) - 1])
     reads = [gpu.vram_free_bytes or 0 for gpu in machine.gpus]
     memory = None
@@ -181,6 +190,8 @@ async def play(scene: Scene, stage: Stage, root: Path) -> None:
         stage.gauges.show_memory(reading(machine, None, nvml, scene, root))
         return
     display.show(Planned(planned.plan, planned.settings))
+    if scene.away:
+        return
     plan = planned.plan
     for event in events:
         if isinstance(event, Placed):
@@ -192,6 +203,20 @@ async def play(scene: Scene, stage: Stage, root: Path) -> None:
         page.progress_bar.show()
         display.show(Loading(LoadProgress(1, 0.4, "reading")))
     run(stage, machine, plan, nvml, scene, root)
+
+
+def show_choice(stage: Stage) -> None:
+    """Clover among the models that can be brought here, beside the small one that came along."""
+    catalog, page = load_catalog(), stage.page
+    demo, clover = catalog.entry("demo"), catalog.entry("clover")
+    assert demo is not None
+    assert clover is not None
+    here = FoundModel(demo, Path("/models") / demo.package_file, demo.size_bytes, "package")
+    page.model_card.show_choices(model_choices(catalog, (here,), ()), FETCH + clover.id)
+    stage.display.show_away(known_rows(clover, clover_shape()), [(ahead_note(known=True), False)])
+    text = i18n._("Download {size} and start").format(size=i18n.file_size(clover.size_bytes))
+    page.set_busy(False, can_start=True, start_text=text)
+    stage.gauges.hide()
 
 
 def run(stage: Stage, machine: Machine, plan: FitPlan, nvml: FakeNvml, scene: Scene, root: Path) -> None:
@@ -256,17 +281,20 @@ def main() -> int:
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("--language", default="en")
     parser.add_argument("--width", type=int, default=980)
+    parser.add_argument("--height", type=int, default=1150)
+    parser.add_argument("--only", nargs="*", default=sorted(scenes()), choices=sorted(scenes()))
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     qt = QApplication(["clover-gui"])
     i18n.set_language(arguments.language)
     theme = Theme()
     theme.apply(qt, Mode.DARK if arguments.dark else Mode.LIGHT)
-    for name in scenes():
+    for name in arguments.only:
 
         def save(stage: Stage, name: str = name) -> None:
-            stage.root.resize(arguments.width, 1150)
+            stage.root.resize(arguments.width, arguments.height)
             stage.root.show()
+            stage.page.start_button.setFocus()
             for _round in range(3):
                 qt.processEvents()
             stage.root.grab().save(str(arguments.folder / f"{name}.png"))

@@ -145,7 +145,10 @@ def test_resolving_paths_and_names(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.usefixtures("no_packages")
-@pytest.mark.parametrize(("text", "detail"), [("clover", "not-installed"), ("nothing.gguf", "")])
+@pytest.mark.parametrize(
+    ("text", "detail"),
+    [("clover", "not-installed"), ("nothing.gguf", ""), ("nonsense", "unknown-name"), ("a/nonsense", "")],
+)
 def test_what_cannot_be_found_is_named(tmp_path: Path, text: str, detail: str) -> None:
     with pytest.raises(ModelFileMissing) as caught:
         resolve_model(text, tmp_path, ())
@@ -182,3 +185,9 @@ def test_odd_folders_are_no_error(tmp_path: Path) -> None:
 def test_package_file_of_a_missing_package() -> None:
     assert package_file("no_such_package_here", "x.gguf") is None
     assert package_file("clover_gui", "no such file") is None
+
+
+@pytest.mark.parametrize("text", ["~nobody-of-this-name/x.gguf", "/" + "ä" * 60_000, "a\0b.gguf", "\ud800x"])
+def test_what_no_file_can_be_called_is_a_missing_file(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileMissing):
+        resolve_model(text, tmp_path / "models", ())

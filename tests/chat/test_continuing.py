@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clover_gui.chat.answer import AnswerRecord
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.continuing import can_continue
-from clover_gui.chat.events import AnswerBegun, AnswerResumed, AnswerText, ThinkingEnded
+from clover_gui.chat.events import (
+    AnswerBegun,
+    AnswerResumed,
+    AnswerText,
+    NotSaved,
+    ThinkingEnded,
+    ThinkingText,
+)
 from clover_gui.chat.message import AnswerStats, Message, MessageState, Role
 from clover_gui.chat.opening import open_store
 from clover_gui.chat.session import ChatSession
 from clover_gui.engine.client import EngineClient
-from clover_gui.engine.protocol import STOP_LENGTH, Begun, Limits, LoadSettings
-from clover_gui.errors import EngineDied, TemplateFailed
+from clover_gui.engine.protocol import STOP_LENGTH, Begun, Limits, LoadSettings, Reading, Text
+from clover_gui.errors import ChatStoreError, EngineDied, TemplateFailed
 from tests.chat.fake_engine import FakeEngine
 from tests.chat.test_session import collect, ended, run, session_for
 from tests.engine.kit import GREEDY, with_client
@@ -258,3 +268,69 @@ def test_after_the_engine_was_loaded_again(scripted_endless_gguf: Path) -> None:
         assert (last.message.stats.parts, last.message.stats.tokens_written) == (2, 50)
 
     on_engine(scripted_endless_gguf, scenario)
+
+
+def gone_on(begun: Message, came: str, *pieces: str, in_thinking: bool) -> tuple[AnswerRecord, list[str]]:
+    """The answer after ``pieces`` were written behind it, and what a window was given of them."""
+    record = AnswerRecord(begun=begun)
+    events = record.take(Reading(1, 8, 8, in_thinking=in_thinking, begun=came))
+    for number, piece in enumerate(pieces, 1):
+        events += record.take(Text(1, piece, number, 0.1 * number))
+    events += record.close()
+    return record, [event.text for event in events if isinstance(event, AnswerText | ThinkingText)]
+
+
+@pytest.mark.parametrize("cut", ["if a <", "if a </", "half </thi", "x\n<", "say '", "x\n\n", "</think"])
+def test_thoughts_cut_in_what_looks_like_a_tag(cut: str) -> None:
+    begun = Message(1, 1, Role.ASSISTANT, "", cut, MessageState.STOPPED)
+    record, shown = gone_on(begun, cut, " b then", " c", in_thinking=True)
+    assert (record.thinking, record.text) == (f"{cut} b then c", "")
+    assert "".join(shown) == " b then c"
+
+
+@pytest.mark.parametrize("cut", range(1, len("</think>")))
+def test_thoughts_cut_inside_their_last_tag(cut: int) -> None:
+    tag = "</think>"
+    begun = Message(1, 1, Role.ASSISTANT, "", f"Hm.{tag[:cut]}", MessageState.STOPPED)
+    record, shown = gone_on(begun, begun.thinking, f"{tag[cut:]}\n\nDone", in_thinking=True)
+    assert (record.thinking, record.text) == ("Hm.", "Done")
+    assert shown == ["Done"]
+
+
+@pytest.mark.parametrize("cut", ["<", "</", "<thi", "</thi", "<think>", "</think>", " \n<"])
+@pytest.mark.parametrize("thoughts", ["", "T"])
+def test_answers_cut_in_what_looks_like_a_tag(cut: str, thoughts: str) -> None:
+    begun = Message(1, 1, Role.ASSISTANT, cut, thoughts, MessageState.STOPPED)
+    came = f"{thoughts}</think>\n\n{cut}" if thoughts else cut
+    record, shown = gone_on(begun, came, "s b", "</think>c", in_thinking=bool(thoughts))
+    assert (record.text, record.thinking) == (f"{cut}s b</think>c", thoughts)
+    assert "".join(shown) == "s b</think>c"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="an open file cannot be removed there")
+def test_an_answer_that_was_not_saved_is_saved_before_it_goes_on(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        folder = tmp_path / "data"
+        folder.mkdir()
+        store = await AsyncChatStore.open(folder / "chats.sqlite3")
+        engine = FakeEngine(("One ", "two "), stop_reason=STOP_LENGTH)
+        session = await session_for(engine, store)
+        events = []
+        async for event in session.send("Count"):
+            events.append(event)
+            if isinstance(event, AnswerBegun):
+                shutil.rmtree(folder)
+                folder.write_text("a file where the folder was")
+        assert [type(event) for event in events].count(NotSaved) == 1
+        with pytest.raises(ChatStoreError):
+            await session.check(None, go_on=True)
+        with pytest.raises(ChatStoreError):
+            await collect(session.go_on())
+        assert len(engine.asked) == 1
+        folder.unlink()
+        engine.steps, engine.stop_reason = ("three",), "end"
+        last = ended(await collect(session.go_on())).message
+        assert (last.text, last.state) == ("One two three", MessageState.COMPLETE)
+        await store.close()
+
+    asyncio.run(scenario())

@@ -15,6 +15,7 @@ from clover_gui.chat.export import (
     suggested_name,
     write_export,
 )
+from clover_gui.chat.export_html import record_to_html
 from clover_gui.chat.message import AnswerStats, Attachment, MessageState
 from clover_gui.chat.options import ChatOptions
 from clover_gui.chat.record import ChatRecord, read_record, record_from_json, record_to_json
@@ -193,3 +194,22 @@ def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
 )
 def test_names_that_every_system_allows(title: str, name: str) -> None:
     assert suggested_name(title, ExportFormat.MARKDOWN, 86_400 + 43_200) == name
+
+
+def test_numbers_beyond_all_bounds_are_made_sound(record: ChatRecord, tmp_path: Path) -> None:
+    data = json.loads(record_to_json(record))
+    huge = 10**400
+    data["created"], data["updated"] = 1e30, -1e308
+    data["options"] = {"temperature": huge, "seed": huge}
+    data["messages"][0] |= {"created": huge, "attachments": [{"name": "a", "text": "b", "tokens": huge}]}
+    data["messages"][-1]["stats"] = {"tokens_written": huge, "write_seconds": huge, "seed": 4}
+    again = record_from_json(json.dumps(data), Path("x.json"))
+    assert (again.chat.created, again.chat.updated, again.chat.options) == (0.0, 0.0, ChatOptions())
+    assert again.messages[0].attachments[0].tokens == 0
+    assert again.messages[-1].stats == AnswerStats(seed=4)
+    store = ChatStore(tmp_path / "chats.sqlite3")
+    chat = store.import_record(again)
+    kept = store.record(chat.id)
+    assert "</html>" in record_to_html(kept)
+    assert record_from_json(record_to_json(kept), Path("x.json")).messages == again.messages
+    store.close()

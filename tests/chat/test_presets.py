@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,25 @@ def test_every_source_of_the_list_can_be_said_in_the_language_of_the_person() ->
     presets = [catalog.default_preset, *(p for entry in catalog.entries for p in entry.presets.values())]
     for preset in presets:
         assert source_text(preset.source) != preset.source
+
+
+def test_names_that_differ_in_case_only_are_both_kept(path: Path) -> None:
+    path.parent.mkdir()
+    names = ["A", "a", "a", "A 2", "x" * NAME_LIMIT, "X" * NAME_LIMIT]
+    entries = [{"name": name, "instructions": str(number)} for number, name in enumerate(names)]
+    path.write_text(json.dumps({"version": 1, "presets": entries}))
+    presets, aside = load_presets(path)
+    assert aside is None
+    assert sorted(preset.instructions for preset in presets.entries) == list("012345")
+    assert len({preset.name.casefold() for preset in presets.entries}) == len(names)
+    assert all(len(preset.name) <= NAME_LIMIT for preset in presets.entries)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_its_place_is_not_waited_for(path: Path) -> None:
+    path.parent.mkdir()
+    os.mkfifo(path)
+    presets, aside = load_presets(path)
+    assert presets == Presets()
+    assert aside is not None
+    assert not path.exists()

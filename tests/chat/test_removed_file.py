@@ -29,6 +29,12 @@ def remove_folder(path: Path) -> None:
     shutil.rmtree(path.parent)
 
 
+def replace_folder(path: Path) -> None:
+    remove_folder(path)
+    path.parent.mkdir()
+    path.write_bytes(b"of another program")
+
+
 def remove_file(path: Path) -> None:
     path.unlink()
 
@@ -75,16 +81,56 @@ def test_also_closing_brings_it_back(path: Path) -> None:
 def test_a_file_of_somebody_else_is_not_overwritten(path: Path) -> None:
     store = ChatStore(path)
     chat = store.create_chat()
-    remove_folder(path)
-    path.parent.mkdir()
-    path.write_bytes(b"of another program")
-    with pytest.raises(ChatStoreError, match="another file"):
-        store.add_user_message(chat.id, "after")
-    assert path.read_bytes() == b"of another program"
-    path.unlink()
-    store.add_user_message(chat.id, "once more")
+    store.add_user_message(chat.id, "before")
+    replace_folder(path)
+    store.add_user_message(chat.id, "after")
+    store.add_user_message(chat.id, "later")
+    assert store.kept_apart is not None
+    assert store.kept_apart.parent == path.parent
+    assert store.times_put_back == 0
     store.close()
-    assert texts(path) == ["once more"]
+    assert path.read_bytes() == b"of another program"
+    assert texts(store.kept_apart) == ["before", "after", "later"]
+    assert len(list(path.parent.iterdir())) == 2
+
+
+@pytest.mark.parametrize("with_journal", [False, True])
+def test_another_database_in_its_place_is_left_sound(path: Path, *, with_journal: bool) -> None:
+    """Our journal must not be taken for one of the other file, and its own one must stay."""
+    other = ChatStore(path.with_name("other.sqlite3"))
+    other.add_user_message(other.create_chat().id, "of the other")
+    names = ("", "-wal") if with_journal else ("",)
+    if not with_journal:
+        other.close()
+    copies = {name: other.path.with_name(other.path.name + name).read_bytes() for name in names}
+    other.close()
+    store = ChatStore(path)
+    chat = store.create_chat()
+    store.add_user_message(chat.id, "before")
+    for name, content in copies.items():
+        fresh = path.with_name("fresh" + name)
+        fresh.write_bytes(content)
+        fresh.replace(path.with_name(path.name + name))
+    store.close()  # also when nothing more is said
+    assert texts(path) == ["of the other"]
+    assert store.kept_apart is not None
+    assert texts(store.kept_apart) == ["before"]
+
+
+def test_where_it_goes_on_is_told_once(path: Path) -> None:
+    async def replace() -> None:
+        store = await AsyncChatStore.open(path)
+        told: list[Path] = []
+        store.kept_apart = told.append
+        chat = await store.create_chat()
+        replace_folder(path)
+        await store.add_user_message(chat.id, "after")
+        await store.add_user_message(chat.id, "later")
+        assert [file.name.startswith("chats.sqlite3.apart-") for file in told] == [True]
+        await store.close()
+        assert texts(told[0]) == ["after", "later"]
+
+    asyncio.run(replace())
 
 
 def test_a_disk_that_was_taken_away_is_not_made_up(path: Path) -> None:

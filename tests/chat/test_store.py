@@ -236,6 +236,15 @@ def test_a_folder_that_cannot_exist_gives_a_store_in_memory(tmp_path: Path) -> N
     opened.store.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "chats.sqlite3")
+    opened = open_store(tmp_path / "chats.sqlite3")
+    assert opened.condition is StoreCondition.READ_ONLY
+    assert opened.reason
+    opened.store.close()
+
+
 _AS_SOMEBODY_ELSE = """
 import os, sys
 from pathlib import Path
@@ -281,6 +290,36 @@ def test_every_earlier_layout_is_brought_up_to_date(tmp_path: Path) -> None:
         assert store.list_chats() == []
         assert store._db.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
         store.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+def test_nobody_else_can_read_the_chats_in_a_folder_that_is_open_to_all(tmp_path: Path) -> None:
+    folder = tmp_path / "clover-data"
+    folder.mkdir()
+    folder.chmod(0o755)
+    path = folder / "chats.sqlite3"
+
+    def rights() -> dict[str, int]:
+        return {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+
+    everything = dict.fromkeys(("chats.sqlite3", "chats.sqlite3-wal", "chats.sqlite3-shm"), 0o600)
+    former = os.umask(0o022)
+    try:
+        store = ChatStore(path)
+        store.create_chat()
+        assert rights() == everything
+        # As an earlier version left them.
+        for file in folder.iterdir():
+            file.chmod(0o644)
+        again = ChatStore(path)
+        assert rights() == everything
+        again.close()
+        path.unlink()
+        store.put_back_if_gone()
+        assert rights()["chats.sqlite3"] == 0o600
+        store.close()
+    finally:
+        os.umask(former)
 
 
 def test_two_processes_can_share_the_file(store: ChatStore, tmp_path: Path) -> None:

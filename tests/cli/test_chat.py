@@ -88,8 +88,9 @@ def test_a_preset_of_the_window_can_be_used(scripted_gguf: Path, tmp_path: Path)
     arguments = ("chat", "--model", str(scripted_gguf), "--prompt", "Hi", "--json", "--max-tokens", "60")
     unknown = terminal.run(folder.root, *arguments, "--preset", "Long")
     assert unknown.returncode == ExitCode.USAGE
-    assert "no preset Long" in unknown.stderr
-    assert "Brief" in unknown.stderr
+    told = json.loads(unknown.stdout)["error"]["text"]
+    assert "no preset Long" in told
+    assert "Brief" in told
     done = terminal.run(folder.root, *arguments, "--preset", "brief")
     assert done.returncode == 0, done.stderr
     turn = json.loads(done.stdout)
@@ -210,6 +211,7 @@ def test_failures_have_their_exit_codes(
 
     assert code("--prompt", "Hi") == ExitCode.USAGE
     assert code("--model", str(tiny_gguf), "--max-tokens", "0") == ExitCode.USAGE
+    assert code("--model", str(tiny_gguf), "--prompt", " ") == ExitCode.USAGE
     assert code("--model", str(tmp_path / "no.gguf"), "--prompt", "Hi") == ExitCode.MODEL_FILE
     assert code("--model", str(tmp_path), "--prompt", "Hi") == ExitCode.MODEL_FILE
     assert code("--model", str(unknown_gguf), "--prompt", "Hi") == ExitCode.MODEL_FILE

@@ -53,7 +53,7 @@ def test_the_whole_way(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPa
     run(data, "engine", "--use", "cpu-0.3.36")
     done = run(data, "engine", "--remove", "cpu-0.3.36", "--json")
     report = json.loads(done.stdout)
-    assert (report["chosen"], report["installed"]) == ("own", [])
+    assert (report["chosen"], [one["key"] for one in report["installed"]]) == ("own", ["own"])
     assert [one["set_name"] for one in report["fitting"]][-1] == "cpu"
 
 
@@ -62,7 +62,8 @@ def test_from_a_file_and_a_fall_back_that_is_told(tmp_path: Path, wheel: Path) -
     done = run(data, "engine", "--install", str(wheel), "--json")
     report = json.loads(done.stdout)
     key = report["chosen"]
-    assert report["installed"][0]["missing"] == []
+    assert [one["key"] for one in report["installed"]] == ["own", key]
+    assert [one["missing"] for one in report["installed"]] == [[], []]
     library = next((data / "engines" / key).glob("*ggml-cpu*"))
     library.unlink()
     done = run(data, "doctor")
@@ -76,7 +77,7 @@ def test_from_a_file_and_a_fall_back_that_is_told(tmp_path: Path, wheel: Path) -
     ("arguments", "code", "said"),
     [
         (("--use", "nothing"), ExitCode.USAGE, "nothing"),
-        (("--remove", "own"), ExitCode.USAGE, "own"),
+        (("--remove", "own"), ExitCode.USAGE, "own engine cannot be removed"),
         (("--remove", "../.."), ExitCode.USAGE, ".."),
         (("--install", "/nowhere/x.whl"), ExitCode.ENGINE, "x.whl"),
         (("--install", "cu124"), ExitCode.ENGINE, "CLOVER_ENGINE_INDEX"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -48,6 +49,35 @@ def test_a_proxy_that_is_no_address(tmp_path: Path, proxy: str, capsys: pytest.C
     code = main(["fetch", "demo", "--proxy", proxy], DataFolder(tmp_path))
     assert code == ExitCode.USAGE
     assert "The proxy must be an address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (["plan", "--gguf", "missing.gguf"], "ModelFileMissing"),
+        (["plan", "--model", "nobody-knows-this"], "ModelFileMissing"),
+        (["engine", "--use", "nothing"], "Usage"),
+        (["engine", "--remove", "own"], "Usage"),
+        (["engine", "--install", "missing.whl"], "FlavourRefused"),
+        (["chat", "--model", "missing.gguf", "--prompt", "Hello"], "ModelFileMissing"),
+        (["chat", "--model", "THERE", "--preset", "nothing", "--prompt", "Hello"], "Usage"),
+        (["patch", "missing.gguf"], "ModelFileMissing"),
+        (["fetch", "nobody-knows-this"], "Usage"),
+    ],
+)
+def test_with_json_a_failure_is_an_object_with_the_same_keys(
+    tmp_path: Path, words: list[str], kind: str, tiny_gguf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(tiny_gguf) if word == "THERE" else word for word in words]
+    assert main([*words, "--json"], DataFolder(tmp_path / "data")) != 0
+    written = capsys.readouterr()
+    facts = json.loads(written.out)["error"]
+    assert set(facts) == {"kind", "text", "next_step", "detail"}
+    assert facts["kind"] == kind
+    assert facts["text"]
+    assert written.err == ""
+    if words[0] in ("chat", "fetch"):
+        assert written.out.count("\n") == 1
 
 
 def test_help_of_patch_says_what_its_codes_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,12 @@ def test_the_card_with_this_in_its_name_is_taken_alone() -> None:
 
 def test_missing_files_and_wrong_sizes(tmp_path: Path) -> None:
     assert terminal.run(tmp_path, "plan", "--gguf", "none.gguf").returncode == ExitCode.MODEL_FILE
-    assert terminal.run(tmp_path, "plan", "--model", "nobody").returncode == ExitCode.MODEL_FILE
+    unknown = terminal.run(tmp_path, "plan", "--model", "nobody")
+    assert unknown.returncode == ExitCode.MODEL_FILE
+    assert "Known are clover, qwen3-0.6b" in unknown.stderr
+    away = terminal.run(tmp_path, "plan", "--model", "qwen3-0.6b")
+    assert away.returncode == ExitCode.MODEL_FILE
+    assert "clover-gui fetch qwen3-0.6b" in away.stderr
     assert terminal.run(tmp_path, "plan", "--vram", "much").returncode == ExitCode.USAGE
     assert terminal.run(tmp_path, "plan", "--context", "0").returncode == ExitCode.USAGE
 

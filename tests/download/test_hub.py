@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import pytest
 from clover_gui import errors
 from clover_gui.download.hub import Hub
 from clover_gui.download.hub_settings import HubSettings
+from clover_gui.explain import explain
 from tests.download.conftest import NAME, SIZE
 from tests.kit.fake_hub import REPOSITORY, FakeHub
 
@@ -120,3 +124,41 @@ def test_through_a_proxy(hub: FakeHub) -> None:
     assert hub.log[-1].path.startswith("http://models.invalid/")
     assert hub.log[-1].proxy_authorization.startswith("Basic ")
     assert "secret" not in repr(proxied)
+
+
+@pytest.mark.parametrize("location", ["http://[", "http://h:99999999/", "file:///etc/passwd", ""])
+def test_a_redirect_that_leads_nowhere_is_the_servers_fault(hub: FakeHub, location: str) -> None:
+    hub.order("elsewhere", on="api", location=location)
+    with pytest.raises(errors.HubFailed) as caught:
+        Hub(HubSettings(hub.endpoint)).files(REPOSITORY)
+    assert (caught.value.host, caught.value.status) == (f"127.0.0.1:{hub.port}", 302)
+
+
+def test_who_cannot_be_reached_is_the_one_that_the_redirect_named(hub: FakeHub) -> None:
+    hub.order("elsewhere", on="api", location="http://me:pass-word@no-such-host.invalid/x")
+    with pytest.raises(errors.HubUnreachable) as caught:
+        Hub(HubSettings(hub.endpoint)).files(REPOSITORY)
+    assert (caught.value.host, caught.value.kind) == ("no-such-host.invalid", "name")
+    assert "pass-word" not in str(explain(caught.value))
+
+
+def test_a_circle_of_redirects(hub: FakeHub) -> None:
+    hub.order("elsewhere", on="api", times=100, location=f"{hub.endpoint}/api/models/{REPOSITORY}")
+    with pytest.raises(errors.HubFailed) as caught:
+        Hub(HubSettings(hub.endpoint)).files(REPOSITORY)
+    assert caught.value.status == 310
+
+
+def test_nothing_else_is_asked(served: Path, tmp_path: Path) -> None:
+    """By a fresh process: the library asks for its own list once in each, and keeps it for a day."""
+    code = (
+        "import sys; from clover_gui.download.hub import Hub;"
+        "from clover_gui.download.hub_settings import HubSettings;"
+        "Hub(HubSettings(sys.argv[1])).files(sys.argv[2])"
+    )
+    with FakeHub(served) as hub:
+        environment = os.environ | {"HF_HOME": str(tmp_path / "home"), "HF_ENDPOINT": hub.endpoint}
+        for name in ("HF_HUB_DISABLE_TELEMETRY", "DISABLE_TELEMETRY", "DO_NOT_TRACK"):
+            environment.pop(name, None)
+        subprocess.run([sys.executable, "-c", code, hub.endpoint, REPOSITORY], env=environment, check=True)
+        assert [asked.path.partition("?")[0] for asked in hub.log] == [f"/api/models/{REPOSITORY}"]

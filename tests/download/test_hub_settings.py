@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from clover_gui.download.hub_settings import DEFAULT_ENDPOINT, HubSettings, hub_settings
+from clover_gui.download.access_token import AccessToken
+from clover_gui.download.connection import connection_error, error_text
+from clover_gui.download.hub_settings import DEFAULT_ENDPOINT, HubSettings, hub_settings, settings_as_they_are
+from clover_gui.errors import HubUnreachable
 
 
 def test_the_variables_that_people_know(tmp_path: Path) -> None:
@@ -41,3 +44,28 @@ def test_what_is_no_endpoint(address: str) -> None:
 )
 def test_who_may_see_the_token(url: str, allowed: bool) -> None:
     assert HubSettings("https://hub.example", token="hf_x").may_have_token(url) is allowed
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["hf_SECRETabc\nfoo", "hf_SECRETabc\r\nX-Evil: 1", "hf_SECRET“x”", "hf_SECRET x", "hf_SECRET" * 100],
+)
+def test_what_cannot_be_a_token_is_not_sent_and_not_shown(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="HF_TOKEN") as caught:
+        hub_settings(environment={"HF_TOKEN": token})
+    assert "SECRET" not in str(caught.value)
+    # The window goes on without it.
+    monkeypatch.setenv("HF_TOKEN", token)
+    assert settings_as_they_are("", "").token == ""
+    kept = AccessToken(DEFAULT_ENDPOINT, "hf_kept")
+    assert settings_as_they_are("", "", kept).token == "hf_kept"
+
+
+def test_what_an_error_quotes_is_not_shown() -> None:
+    error = ValueError("Illegal header value b'Bearer hf_SECRETabc\\nfoo'")
+    assert "SECRET" not in error_text(error)
+    assert "foo" not in error_text(error)
+    assert "secret-word" not in error_text(OSError("no route to http://me:secret-word@proxy.example"))
+    assert isinstance(connection_error(error, "hub.example"), HubUnreachable)

@@ -24,6 +24,8 @@ FAILURES = [
     errors.ProxyFailed("proxy.example", "login"),
     errors.ProxyFailed("proxy.example", "refused"),
     errors.ProxyFailed("proxy.example", "unsupported"),
+    errors.NetworkSettingWrong("proxy"),
+    errors.NetworkSettingWrong("endpoint", "ftp://foo"),
     errors.HubRefused(HOST, 401, "a/b", False, False),
     errors.HubRefused(HOST, 401, "a/b", False, True),
     errors.HubRefused(HOST, 403, "a/b", True, False),

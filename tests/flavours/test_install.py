@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import signal
 import subprocess
 import sys
@@ -271,13 +272,63 @@ def test_installing_again_replaces_the_old_one_whole(store: FlavourStore, good_w
     assert len(list(store.folder.iterdir())) == 1
 
 
+def temporary(store: FlavourStore, name: str) -> Path:
+    """A temporary folder as the store makes it, under a known name."""
+    with store.making() as made:
+        mark = next(path for path in made.parent.iterdir() if path.is_file())
+        folder = store.folder / name
+        folder.mkdir()
+        (folder / mark.name).write_bytes(mark.read_bytes())
+    return folder
+
+
+def test_folders_of_other_people_stay(store: FlavourStore) -> None:
+    """Whoever chose such a name, or such a mark alone, loses nothing at a start."""
+    store.folder.mkdir(parents=True)
+    names = (
+        ".old-backup",
+        ".old-2025-chats",
+        ".new-ideas",
+        ".gone-fishing",
+        ".old-abcd1234",
+        ".new-abcd1234",
+    )
+    for name in names:
+        (store.folder / name).mkdir()
+        (store.folder / name / "diary.txt").write_text("dear diary")
+    marked = temporary(store, ".new-not our form")
+    (marked / "diary.txt").write_text("dear diary")
+    elsewhere = temporary(store, "elsewhere")
+    (elsewhere / "diary.txt").write_text("dear diary")
+    link = store.folder / ".new-link1234"
+    link.symlink_to(elsewhere, target_is_directory=True)
+    (store.folder / ".download-notes").write_text("mine")
+    os.utime(store.folder / ".download-notes", (0, 0))
+    before = sorted(str(path) for path in store.folder.rglob("*"))
+    store.sweep()
+    assert sorted(str(path) for path in store.folder.rglob("*")) == before
+
+
+def test_old_downloads_are_swept(store: FlavourStore) -> None:
+    store.folder.mkdir(parents=True)
+    old, fresh = (store.folder / f".download-{letter * 16}.whl" for letter in "ab")
+    for path in (old, fresh):
+        path.write_bytes(b"part")
+    os.utime(old, (0, 0))
+    store.sweep()
+    assert list(store.folder.iterdir()) == [fresh]
+
+
 def test_what_killed_replacements_left_is_put_right(store: FlavourStore, good_wheel: Path) -> None:
     flavour = from_file(store, good_wheel)
     folder = store.library_folder(flavour.key)
     # A kill between the two renames: the old one is set aside, the new one still in the making.
-    folder.rename(store.folder / f".old-{flavour.key}")
-    (store.folder / ".new-abc").mkdir()
-    (store.folder / ".gone-abc").mkdir()
+    for name in (".old-abcd1234", ".new-abcd_234", ".gone-abcd1234"):
+        temporary(store, name)
+    folder.rename(store.folder / ".old-abcd1234" / flavour.key)
+    (store.folder / ".new-abcd_234" / "made").mkdir()
+    (store.folder / ".new-abcd_234" / "made" / "half.so").write_bytes(b"half")
+    (store.folder / ".gone-unmarked").mkdir()  # killed between its making and its mark
     assert store.all() == ()
     store.sweep()
     assert [path.name for path in store.folder.iterdir()] == [flavour.key]

@@ -184,8 +184,20 @@ def test_a_folder_that_cannot_be_written_is_no_failure(forge: Forge, tmp_path: P
     assert NewVersionCheck(blocked / "note.json", address=forge.address, current="1.0").look() == "1.3.0"
 
 
-def test_a_damaged_note_is_asked_anew(forge: Forge, tmp_path: Path, check) -> None:
-    (tmp_path / "new-version.json").write_text('{"asked": "yesterday", "newest": 3}')
+@pytest.mark.parametrize(
+    "note",
+    [
+        '{"asked": "yesterday", "newest": 3}',
+        '{"asked": ' + "9" * 400 + "}",
+        '{"asked": -' + "9" * 400 + "}",
+        '{"asked": 1e400}',
+        '{"asked": NaN}',
+        "[" * 200_000,
+    ],
+    ids=["words", "far ahead", "long ago", "infinite", "no number", "deep"],
+)
+def test_a_damaged_note_is_asked_anew(note: str, forge: Forge, tmp_path: Path, check) -> None:
+    (tmp_path / "new-version.json").write_text(note)
     forge.body = b'{"tag_name": "v1.3.0"}'
     assert check().look() == "1.3.0"
 

@@ -19,8 +19,10 @@ def make_models(folder: Path, size: int = 300_000, seed: int = 1) -> dict[str, b
     """Fill the folder; returns the content of all files of ours and of the model without a mark."""
     rng = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (*OURS, BY_HAND):
+    for name in OURS:
         (folder / name).write_bytes(rng.randbytes(size))
+    # A model is known by its first bytes where nothing beside it says that it is ours.
+    (folder / BY_HAND).write_bytes(b"GGUF" + rng.randbytes(size - 4))
     for name in OURS:
         write_receipt(folder / name, receipt_for(folder / name))
     (folder / "repaired.gguf.clover-undo").write_bytes(rng.randbytes(5_000))
@@ -28,7 +30,16 @@ def make_models(folder: Path, size: int = 300_000, seed: int = 1) -> dict[str, b
     (folder / f"{digest[:12]}.part").write_bytes(rng.randbytes(size // 2))
     source = HubFile("https://hub.example", "someone/model", "main", "coming.gguf", size, digest, "")
     PartState(source, 4096).save(folder / f"{digest[:12]}.part.json")
-    return contents(folder)
+    return contents(folder, below=True)
+
+
+def add_below(folder: Path, size: int = 100_000) -> dict[str, bytes]:
+    """Models of the person in folders, and one of ours; returns the content of all files."""
+    for name in ("mine/x.gguf", "mine/deeper/y.gguf"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"GGUF" + random.Random(name).randbytes(size))
+    (folder / "mine" / "x.gguf.clover-undo").write_bytes(b"record")
+    return contents(folder, below=True)
 
 
 def add_foreign(folder: Path) -> dict[str, bytes]:
@@ -54,8 +65,10 @@ def receipt_for(path: Path) -> Receipt:
     )
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Regular files by name."""
+def contents(folder: Path, *, below: bool = False) -> dict[str, bytes]:
+    """Regular files by name; with ``below`` also those in folders, by their paths."""
     if not folder.is_dir():
         return {}
-    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file() and not p.is_symlink()}
+    paths = folder.rglob("*") if below else folder.iterdir()
+    files = [path for path in paths if path.is_file() and not path.is_symlink()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

@@ -22,8 +22,9 @@ from pathlib import Path
 from clover_gui.patching.filesystem import write_new
 from clover_gui.storage.carrying import carry
 from clover_gui.storage.move_state import MoveState, Step, pending_move
+from clover_gui.storage.moved_files import MovedFiles
 from clover_gui.storage.moving import begin, finish, take_back
-from tests.storage.model_folder import contents, make_models
+from tests.storage.model_folder import add_below, contents, make_models
 
 EVENTS = ("open", "os.rename", "os.remove", "os.utime", "os.chmod", "os.mkdir", "os.rmdir", "fcntl.flock")
 PIECE_BYTES = 64 << 10
@@ -40,7 +41,8 @@ class Scene:
     def set_up(self) -> dict[str, bytes]:
         for folder in (self.data, self.target):
             shutil.rmtree(folder, ignore_errors=True)
-        return make_models(self.source)
+        make_models(self.source)
+        return add_below(self.source)
 
     def move(self, tick: Callable[[], None]) -> None:
         state = pending_move(self.data)
@@ -60,7 +62,7 @@ class Scene:
         return state.at(Step.COPYING, ()) if self.way == "copy" and state.step is Step.RENAMING else state
 
     def check_nothing_lost(self, models: dict[str, bytes]) -> None:
-        here, there = contents(self.source), contents(self.target)
+        here, there = contents(self.source, below=True), contents(self.target, below=True)
         state = pending_move(self.data)
         for name, content in models.items():
             places = [place for place in (here, there) if place.get(name) == content]
@@ -73,16 +75,19 @@ class Scene:
             assert all(place.get(name) == content for name, content in models.items()), state
 
     def check_moved(self, models: dict[str, bytes]) -> None:
-        assert contents(self.target) == models
-        assert contents(self.source) == {}
+        assert contents(self.target, below=True) == models
+        assert contents(self.source, below=True) == {}
         assert pending_move(self.data) is None
-        assert sorted(p.name for p in self.data.iterdir()) == ["folder.txt", "models"]
+        assert list(self.source.iterdir()) == []
+        moved = MovedFiles(self.data)
+        assert all(moved.knows(self.target / name) for name in models)
+        assert sorted(p.name for p in self.data.iterdir()) == ["folder.txt", "models", "moved-models.json"]
 
     def check_taken_back(self, models: dict[str, bytes]) -> None:
-        left = contents(self.source)
+        left = contents(self.source, below=True)
         # The lock of an unfinished download: whoever takes it next removes it.
         assert {name: left[name] for name in left if not name.endswith(".lock")} == models
-        assert contents(self.target) == {}
+        assert contents(self.target, below=True) == {}
         assert pending_move(self.data) is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,20 @@ from clover_gui.patching.repair import repair, undo
 from clover_gui.storage.belongings import MOVING_SUFFIX
 from clover_gui.storage.carrying import MoveProgress, carry
 from clover_gui.storage.move_state import FILE_NAME, MoveState, Step, pending_move
+from clover_gui.storage.moved_files import MovedFiles
 from clover_gui.storage.moving import begin, can_finish, finish, take_back
 from clover_gui.storage.verified_copy import copy_verified, growing_path
 from tests.kit.diffuspace import DIFFUSPACE, make_form
 from tests.patching.forms import KNOWS_QWEN, sha256
-from tests.storage.model_folder import BY_HAND, OURS, add_foreign, contents, make_models, receipt_for
+from tests.storage.model_folder import (
+    BY_HAND,
+    OURS,
+    add_below,
+    add_foreign,
+    contents,
+    make_models,
+    receipt_for,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,6 +122,49 @@ def test_in_a_folder_of_others_only_what_is_ours_moves(data: Path, source: Path,
     assert (source / "link.gguf").is_symlink()
     assert BY_HAND not in contents(target)
     assert set(OURS) <= set(contents(target))
+
+
+def test_every_model_moves_with_its_folder_and_nothing_else_does(
+    data: Path, source: Path, target: Path
+) -> None:
+    make_models(source)
+    models = add_below(source)
+    (source / "mine" / "not.gguf").write_text("no model")
+    state = carry(begun_as_copy(data, source, target), quiet, never)
+    assert finish(state) == ()
+    assert contents(target, below=True) == models
+    assert contents(source, below=True) == {"mine/not.gguf": b"no model"}
+    back = carry(begin(data, target, source, every_model=True), quiet, never)
+    assert finish(back) == ()
+    assert contents(source, below=True) == {**models, "mine/not.gguf": b"no model"}
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", [Step.COPYING, Step.RENAMING])
+def test_into_a_folder_below_and_back_up(data: Path, source: Path, step: Step) -> None:
+    """What arrived is not found once more as something that is still to be moved."""
+    make_models(source)
+    models = add_below(source)
+    inside = source / "here"
+    state = begin(data, source, inside, every_model=True)
+    state = carry(state.at(step, () if step is Step.COPYING else state.carried), quiet, never)
+    assert finish(state) == ()
+    assert contents(inside, below=True) == models
+    assert list(source.iterdir()) == [inside]
+    assert finish(carry(begin(data, inside, source, every_model=True), quiet, never)) == ()
+    assert contents(source, below=True) == models
+
+
+@pytest.mark.parametrize("step", [Step.COPYING, Step.RENAMING])
+def test_taken_back_the_folders_go_too(data: Path, source: Path, target: Path, step: Step) -> None:
+    make_models(source)
+    models = add_below(source)
+    state = begin(data, source, target, every_model=True)
+    state = state.at(step, () if step is Step.COPYING else state.carried)
+    carried = carry(state, quiet, never)
+    take_back(carried.at(step, carried.carried))
+    assert contents(source, below=True) == models
+    assert not target.exists()
 
 
 def test_cancelled_it_leaves_the_old_place_and_no_copies(data: Path, source: Path, target: Path) -> None:
@@ -326,8 +379,125 @@ def test_a_damaged_note_is_no_move(tmp_path: Path, note: bytes) -> None:
 
 def test_names_in_a_note_lead_nowhere_else(tmp_path: Path) -> None:
     note = {"version": 1, "source": "/x", "target": "/y", "step": "removing"}
-    note["carried"] = ["../../etc/passwd", "/etc/passwd", "..", "", "good.gguf", 3]  # type: ignore[assignment]
+    bad = ["../../etc/passwd", "/etc/passwd", "..", "", "a//b", "a/../../b", 3]
+    note["carried"] = [*bad, "good.gguf", "mine/good.gguf"]  # type: ignore[assignment]
     (tmp_path / FILE_NAME).write_text(json.dumps(note))
     state = pending_move(tmp_path)
     assert state is not None
-    assert state.carried == ("good.gguf",)
+    assert state.carried == ("good.gguf", "mine/good.gguf")
+
+
+def test_a_source_that_is_away_is_said_before_anything_is_written(
+    data: Path, source: Path, target: Path
+) -> None:
+    """A disk that is not there, and the empty folder that is left where it was."""
+    make_models(source)
+    source.rename(source.with_name("unplugged"))
+    for _round in range(2):
+        with pytest.raises(errors.MoveFailed) as caught:
+            begin(data, source, target, every_model=True)
+        assert caught.value.path == source
+        assert explain(caught.value).next_step
+        assert pending_move(data) is None
+        assert not target.exists()
+        source.mkdir(exist_ok=True)
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder", "one model"])
+@pytest.mark.parametrize("step", [Step.COPYING, Step.RENAMING])
+def test_a_source_that_vanishes_is_never_done(
+    data: Path, source: Path, target: Path, step: Step, left: str
+) -> None:
+    models = make_models(source)
+    state = begin(data, source, target, every_model=True)
+    state = state.at(step, () if step is Step.COPYING else state.carried)
+    away = source.rename(source.with_name("unplugged"))
+    if left != "nothing":
+        source.mkdir()
+    if left == "one model":
+        (source / BY_HAND).write_bytes(models[BY_HAND])
+    for _try in range(2):
+        with pytest.raises(errors.MoveFailed):
+            carry(state, quiet, never)
+        noted = pending_move(data)
+        assert noted is not None
+        assert noted.step is step
+    if left == "nothing":
+        with pytest.raises(errors.MoveFailed):
+            take_back(state)
+        assert pending_move(data) is not None
+    else:
+        (source / BY_HAND).unlink(missing_ok=True)
+        source.rmdir()
+    away.rename(source)
+    assert finish(carry(state, quiet, never)) == ()
+    assert contents(target) == models
+
+
+def test_a_source_that_vanishes_in_the_middle_keeps_the_copies_and_goes_on(
+    data: Path, source: Path, target: Path
+) -> None:
+    models = make_models(source)
+    state = begun_as_copy(data, source, target)
+    away = source.with_name("unplugged")
+
+    def unplug(progress: MoveProgress) -> None:
+        if progress.name == OURS[1] and source.exists():
+            source.rename(away)
+
+    with pytest.raises(errors.MoveFailed):
+        carry(state, unplug, never, 1 << 16)
+    arrived = contents(target)
+    assert OURS[0] in arrived
+    for wish in (lambda: carry(state, quiet, never), lambda: take_back(state)):
+        with pytest.raises(errors.MoveFailed):
+            wish()
+        assert contents(target) == arrived
+    away.rename(source)
+    assert finish(carry(state, quiet, never)) == ()
+    assert contents(target) == models
+
+
+def test_taken_back_after_a_failure_no_copy_is_left(data: Path, source: Path, target: Path) -> None:
+    """Whoever holds the state from before knows less than the note."""
+    models = make_models(source)
+    state = begun_as_copy(data, source, target)
+    seen: list[str] = []
+
+    def cancelled() -> bool:
+        return OURS[1] in seen
+
+    with pytest.raises(errors.MoveCancelled):
+        carry(state, lambda progress: seen.append(progress.name), cancelled, 1 << 16)
+    assert OURS[0] in contents(target)
+    take_back(state)
+    assert contents(source) == models
+    assert not target.exists()
+
+
+def test_a_copy_that_the_person_makes_meanwhile_is_not_taken_back(
+    data: Path, source: Path, target: Path
+) -> None:
+    models = make_models(source)
+    state = begun_as_copy(data, source, target)
+    shutil.copy2(source / BY_HAND, target / BY_HAND)
+    take_back(state)
+    assert contents(source) == models
+    assert contents(target) == {BY_HAND: models[BY_HAND]}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+@pytest.mark.parametrize("step", [Step.COPYING, Step.RENAMING])
+def test_names_that_are_no_text(data: Path, source: Path, tmp_path: Path, step: Step) -> None:
+    make_models(source)
+    odd = os.fsdecode(b"caf\xe9")
+    (source / BY_HAND).rename(source / f"{odd}.gguf")
+    models = contents(source)
+    target = tmp_path / odd
+    state = begin(data, source, target, every_model=True)
+    state = state.at(step, () if step is Step.COPYING else state.carried)
+    assert pending_move(data) == state
+    state = carry(state, quiet, never)
+    assert finish(state) == ()
+    assert contents(target) == models
+    assert MovedFiles(data).knows(target / f"{odd}.gguf")

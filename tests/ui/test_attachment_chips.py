@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from clover_gui.chat.attachments import PASTE_LIMIT
 from clover_gui.chat.message import Attachment
 from clover_gui.engine.protocol import Counted, PromptMessage
+from clover_gui.errors import AttachmentRefused
 from clover_gui.ui.chat.attachment_tray import AttachmentTray
 from clover_gui.ui.chat.composer import Composer
 from clover_gui.ui.chat.text_dialog import TextDialog
@@ -38,7 +39,7 @@ class OtherWords(FakeEngine):
 def test_another_model_counts_anew_and_takes_no_file_away(theme: Theme, qtbot: QtBot) -> None:
     composer = Composer(theme)
     qtbot.addWidget(composer)
-    refused: list[BaseException] = []
+    refused: list[list[AttachmentRefused]] = []
 
     async def script() -> None:
         engine = OtherWords(context=4096)
@@ -66,7 +67,7 @@ def test_another_model_counts_anew_and_takes_no_file_away(theme: Theme, qtbot: Q
         tray.count_again()
         await settled()
         assert len(refused) == 1
-        assert "too-many-tokens" in repr(vars(refused[0]))
+        assert refused[0][0].kind == "too-many-for-model", "a larger context is none that this model has"
         assert len(tray.files) == 1
 
         # A new file that fits into no message is not taken.

@@ -8,7 +8,8 @@ from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from clover_gui.ui.chat.composer import MAX_LINES, Composer
+from clover_gui.ui.chat.composer import Composer
+from clover_gui.ui.chat.message_edit import MAX_LINES
 
 
 @pytest.fixture

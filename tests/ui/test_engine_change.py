@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -121,10 +122,14 @@ def test_a_chosen_engine_that_is_broken_costs_nothing_but_a_word(
 def test_what_a_killed_installation_left_is_swept_at_the_start(
     qapp: QApplication, data: DataFolder, scripted_gguf: Path
 ) -> None:
-    (data.engines / ".new-abc").mkdir()
-    (data.engines / ".new-abc" / "libllama.so").write_bytes(b"half")
+    with FlavourStore(data.engines).making() as made:
+        (made / "libllama.so").write_bytes(b"half")
+        shutil.copytree(made.parent, data.engines / ".new-killed_1")
+    (data.engines / ".new-ideas").mkdir()  # of the person's
+    (data.engines / ".new-ideas" / "diary.txt").write_text("dear diary")
 
     async def script(_window: MainWindow, _workspace: Workspace) -> None:
-        assert [path.name for path in data.engines.iterdir() if path.name != ".working.json"] == [KEY]
+        left = {path.name for path in data.engines.iterdir() if path.name != ".working.json"}
+        assert left == {KEY, ".new-ideas"}
 
     run(qapp, data, scripted_gguf, script)

@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from clover_gui import i18n
 from clover_gui.engine.client import EngineClient
 from clover_gui.engine.protocol import EngineInfo
 from clover_gui.errors import EngineDied, EngineError, EngineMissing
@@ -130,6 +131,44 @@ def play(qapp: QApplication, scene: Scene, act: Callable[[Scene], Awaitable[None
     assert loop.run(qapp, main, errors.append) == 0
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert not errors
+
+
+def test_a_message_is_in_the_language_of_the_moment_and_gone_when_the_page_is_opened_again(
+    qapp: QApplication, theme: Theme, tmp_path: Path
+) -> None:
+    (tmp_path / "letter.whl").write_text("Dear engine")
+
+    async def act(scene: Scene) -> None:
+        scene.page.hide()
+        scene.presenter.install_file(tmp_path / "letter.whl")
+        await scene.until(lambda: not scene.presenter.view.busy)
+        english = scene.presenter.view.message
+        i18n.set_language("de")
+        try:
+            page = EnginePage(scene.presenter)
+        finally:
+            i18n.set_language("en")
+        assert page.message.text() not in ("", english)
+        page.show()
+        page.hide()
+        page.deleteLater()
+        again = EnginePage(scene.presenter)
+        assert again.message.text() == ""
+        again.deleteLater()
+
+    play(qapp, Scene(tmp_path), act)
+
+
+def test_the_engine_for_the_processor_is_a_quiet_fall_back(
+    qapp: QApplication, theme: Theme, tmp_path: Path
+) -> None:
+    async def act(scene: Scene) -> None:
+        await scene.until(lambda: "computes on the processor already" in scene.texts)
+        assert "as a fall-back" in scene.texts
+        assert scene.button("Install Processor").property("kind") == "quiet"
+        assert "installed with the program's set-up" in scene.texts
+
+    play(qapp, Scene(tmp_path), act)
 
 
 def test_from_the_suggestion_to_the_engine_in_use(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication
 
 from clover_gui import i18n
 from clover_gui.hardware.machine import Gpu
@@ -51,10 +52,36 @@ def test_memory_is_split_into_ours_others_and_free(strip: GaugeStrip) -> None:
     assert "Free: 14.0 GB" in strip.ram.toolTip()
 
 
-def test_no_graphics_card_is_said(strip: GaugeStrip) -> None:
+def test_no_graphics_card_takes_no_room(strip: GaugeStrip) -> None:
+    strip.resize(900, 60)
+    strip.show()
+    QApplication.processEvents()
+    with_card = strip.ram.width()
     strip.show_memory(MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB)))
-    assert strip.vram.value_label.text() == "none"
-    assert "processor" in strip.vram.toolTip()
+    QApplication.processEvents()
+    assert not strip.vram.isVisible()
+    assert strip.ram.width() > with_card
+    strip.resize(400, 120)  # in two rows the last one takes its whole row
+    QApplication.processEvents()
+    assert strip.ram.width() > strip.speed.width() + strip.context.width()
+    strip.show_memory(MemoryReading(MemoryLevel(8 * GB, 4 * GB, GB), MemoryLevel(4 * GB, GB, GB)))
+    QApplication.processEvents()
+    assert strip.vram.isVisible()
+    assert strip.ram.width() == strip.vram.width()
+
+
+def test_a_narrow_gauge_shortens_its_value_before_its_name(strip: GaugeStrip) -> None:
+    strip.resize(1400, 60)
+    strip.show()
+    strip.show_memory(MemoryReading(MemoryLevel(32 * GB, 20 * GB, GB), MemoryLevel(16 * GB, 4 * GB, GB)))
+    QApplication.processEvents()
+    assert strip.vram.value_label.text() == "12.0 GB of 16.0 GB"
+    strip.resize(360, 120)
+    QApplication.processEvents()
+    assert strip.vram.value_label.text() == "12.0 GB"
+    assert strip.vram.accessibleName() == "Graphics memory: 12.0 GB of 16.0 GB"
+    label = strip.vram.caption_label
+    assert label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
 
 
 def test_a_driver_that_does_not_tell_shares_is_not_guessed_at(strip: GaugeStrip) -> None:

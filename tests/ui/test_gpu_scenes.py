@@ -8,6 +8,12 @@ from clover_gui import i18n
 from tests.benchmarks.gpu_scenes import Stage, scenes, show
 
 SENTENCES = {
+    "not-here-yet": (
+        "experts of 11 of 40 layers",
+        "about 86 tokens per second (52 to 108)",
+        "Graphics memory 14.7 GB",
+        "Computed before the download",
+    ),
     "one-card-16": ("experts of 13 of 40 layers", "left free", "Clover: 13.8 GB", "Other programs: 819 MB"),
     "two-cards": ("The cards hold all but", "RTX 3060 10.0 GB of 11.4 GB free", "RTX 3080 8.3 GB of 9.7 GB"),
     "one-of-two-cards": (

@@ -395,7 +395,12 @@ def test_a_card_chosen_on_the_set_up_page_is_kept_and_missed(drive, scripted_ggu
         await ready(window, workspace)
         workspace.open_file(scripted_gguf)
         controls = window.setup_page.plan_card.controls
-        await until(lambda: controls.isVisible() and workspace.setup.can_start, "it is planned")
+        await until(
+            lambda: (
+                controls.isVisible() and workspace.setup.can_start and workspace.setup.path == scripted_gguf
+            ),
+            "it is planned",
+        )
         assert not controls.graphics.isVisible()
         controls.show_graphics(cards, "")
         assert controls.graphics.isVisible()
@@ -419,7 +424,12 @@ def test_the_set_up_page_offers_the_one_change_that_cures(
         workspace.setup._stages._services = Services(free_memory=FreeMemory(read_ram=lambda: memory))
         workspace.open_file(twin_gguf)
         card = window.setup_page.plan_card
-        await until(lambda: card.controls.isVisible() and workspace.setup.can_start, "it is planned")
+        await until(
+            lambda: (
+                card.controls.isVisible() and workspace.setup.can_start and workspace.setup.path == twin_gguf
+            ),
+            "it is planned",
+        )
         card.controls.show_wishes(PlanWishes(131072, KvType.F16))
         card.controls.changed.emit(card.controls.wishes)
         await until(card.cure_button.isVisible, "a cure is offered")

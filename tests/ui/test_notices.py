@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
@@ -10,9 +12,12 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from clover_gui.ui import announce as announcing
+from clover_gui.ui.colors import DARK, LIGHT, Colors
+from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets import notice as notice_module
 from clover_gui.ui.widgets import notice_bar
 from clover_gui.ui.widgets.notice_bar import MOST, NoticeBar, NoticeKind
+from clover_gui.ui.window_style import window_style
 from tests.ui.accessible_tree import unnamed
 
 
@@ -141,6 +146,47 @@ def test_news_are_announced_and_progress_is_not(page: QWidget, monkeypatch: pyte
         bar.show_notice(f"Loading, {percent} %", about="load", lasting=True)
     bar.show_notice("failed", NoticeKind.ERROR, about="load")
     assert said == ["Loading, 0 %", "failed"]
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_a_failure_does_not_look_like_good_news(page: QWidget, theme: Theme, colors: Colors) -> None:
+    bar: NoticeBar = page.bar
+    page.setStyleSheet(window_style(colors, theme.em, 10.0))
+    looks = {}
+    for kind in NoticeKind:
+        bar.show_notice(f"some {kind.value}", kind)
+        QApplication.processEvents()
+        notice = bar.notices[0]
+        picture = notice.grab().toImage()
+        icon = notice.icon.grab().toImage()
+        looks[kind] = picture.pixelColor(picture.width() // 2, 2).name(), icon
+        assert notice.icon.accessibleName() == {"info": "Information"}.get(
+            kind.value, kind.value.capitalize()
+        )
+    grounds = [ground for ground, _icon in looks.values()]
+    assert grounds == [colors.notice, colors.notice_warning, colors.notice_error]
+    icons = [icon for _ground, icon in looks.values()]
+    assert all(one != other for one, other in combinations(icons, 2))
+
+
+def test_what_is_said_of_a_chat_goes_with_it(page: QWidget) -> None:
+    bar: NoticeBar = page.bar
+    bar.show_notice("of the chat", NoticeKind.ERROR, of_chat=True)
+    bar.show_notice("of all", NoticeKind.ERROR)
+    bar.leave_chat()
+    assert texts(bar) == ["of all"]
+
+
+def test_a_click_leaves_the_keyboard_where_it_is(page: QWidget, qtbot: QtBot) -> None:
+    bar: NoticeBar = page.bar
+    qtbot.waitUntil(page.field.hasFocus)
+    bar.show_notice("deleted", action=("undo", "Undo"))
+    QTest.mouseClick(bar.action_button, Qt.MouseButton.LeftButton)
+    assert page.field.hasFocus()
+    bar.show_notice("deleted", action=("undo", "Undo"))
+    bar.action_button.setFocus()
+    with qtbot.waitSignal(bar.focus_freed):
+        QTest.keyClick(bar.action_button, Qt.Key.Key_Space)
 
 
 def test_every_part_has_a_name(page: QWidget) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,9 @@ def test_from_nothing_to_a_chat_with_one_button(qapp: QApplication, tmp_path: Pa
         shown = " ".join(page.plan_card.texts())
         assert NAME in shown
         assert "after a small repair" in shown
+        assert "Computed before the download" in shown
+        assert [name for name, _value, _details in page.plan_card.bars] != []
+        assert page.plan_card.controls.isVisible()
         assert not (data.models / NAME).exists()
         QTest.mouseClick(page.start_button, Qt.MouseButton.LeftButton)
         await until(lambda: window.pages.currentWidget() is window.chat_page, "the chat is open")
@@ -83,6 +87,26 @@ def test_from_nothing_to_a_chat_with_one_button(qapp: QApplication, tmp_path: Pa
         assert standing(path) is Standing.VERIFIED
 
     run(qapp, data, script)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("hub_endpoint", "ftp://foo"), ("proxy", "not a proxy"), ("proxy", "http://[::1")]
+)
+def test_a_wrong_setting_of_the_network_is_told_and_never_gone_round(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub, field: str, value: str
+) -> None:
+    data = DataFolder(tmp_path / "data")
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        workspace._change_settings(replace(workspace._settings(), **{field: value}))
+        await choose_clover(window, workspace)
+        notice = window.setup_page.notice
+        await until(
+            lambda: notice.isVisible() and "settings, page Network" in notice.label.text(), "it is told"
+        )
+
+    run(qapp, data, script)
+    assert hub.log == []
 
 
 def test_a_download_can_be_paused_stopped_and_gone_on_with(
@@ -128,6 +152,8 @@ def test_a_hub_that_cannot_be_reached_is_said_and_the_page_lives(
         await choose_clover(window, workspace)
         await until(lambda: window.setup_page.notice.isVisible(), "the reason is shown")
         assert len(window.setup_page.notice.label.text()) > 20
+        assert "The download needs a connection." in " ".join(window.setup_page.plan_card.texts())
+        assert window.setup_page.plan_card.bars
         await until(lambda: workspace.setup.can_start, "it can be tried again")
         assert window.setup_page.start_button.text() == "Try again"
         hub.faults.clear()
@@ -180,6 +206,31 @@ def test_a_file_of_ones_own_takes_the_place_of_an_offer(
         assert hub.file_requests() == []
 
     run(qapp, DataFolder(tmp_path / "data"), script)
+
+
+def test_the_plan_before_the_download_follows_the_controls(
+    qapp: QApplication, tmp_path: Path, hub: FakeHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known shape or not, asked or not: what is set shows at once, the offer stays, no byte is fetched."""
+    monkeypatch.setattr("clover_gui.ui.setup.model_fetch.known_shape", lambda _entry: None)
+
+    async def script(window: MainWindow, workspace: Workspace) -> None:
+        await choose_clover(window, workspace)
+        page = window.setup_page
+        await until(lambda: workspace.setup.can_start, "the offer is shown")
+        assert "from the beginning of the file" in " ".join(page.plan_card.texts())
+        controls, before = page.plan_card.controls, page.plan_card.bars
+        assert before
+        controls.context.setCurrentIndex(1)
+        controls.context.activated.emit(1)
+        await until(lambda: page.plan_card.bars != before, "the bars follow")
+        await until(lambda: workspace.setup.can_start, "it can be brought still")
+        assert "Download" in page.start_button.text()
+        assert workspace.setup.by_hand.context == controls.context.currentData()
+        assert not any(data.models.iterdir()) if data.models.exists() else True
+
+    data = DataFolder(tmp_path / "data")
+    run(qapp, data, script)
 
 
 def test_two_wishes_to_stop_a_download_are_one(qapp: QApplication, tmp_path: Path, hub: FakeHub) -> None:

@@ -90,13 +90,14 @@ def test_the_engine_gets_what_was_set(qapp: QApplication, tmp_path: Path, script
         page = window.setup_page
         await until(lambda: workspace.setup.can_start or page.notice.isVisible(), "the page is filled")
         workspace.open_file(scripted_gguf)
-        await until(lambda: workspace.setup.can_start, "it is planned")
-        before = " ".join(page.plan_card.texts())
+        await until(
+            lambda: workspace.setup.can_start and workspace.setup.path == scripted_gguf, "it is planned"
+        )
+        before = page.plan_card.bars
         controls = page.plan_card.controls
         controls.context.setCurrentIndex(controls.context.findData(4096))
         controls.context.activated.emit(controls.context.currentIndex())
-        await until(lambda: "4,096 tokens" in " ".join(page.plan_card.texts()), "the plan follows")
-        assert " ".join(page.plan_card.texts()) != before
+        await until(lambda: page.plan_card.bars != before, "the plan follows")
         await until(lambda: workspace.setup.can_start, "it can be started")
         page.start_button.click()
         await until(lambda: workspace.engine.loaded is not None, "it is loaded")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -12,9 +13,11 @@ from pytestqt.qtbot import QtBot
 from clover_gui.chat.options import ChatOptions
 from clover_gui.chat.presets import Preset, Presets, load_presets
 from clover_gui.engine.protocol import Sampling
+from clover_gui.explain.sampling_words import named_settings
 from clover_gui.paths import DataFolder
 from clover_gui.ui.chat.options_dialog import OptionsDialog, UsualValues
 from clover_gui.ui.chat.preset_name_dialog import PresetNameDialog
+from clover_gui.ui.chat.setting_slider import SettingSlider
 from clover_gui.ui.main_window import MainWindow
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.workspace import Workspace
@@ -32,8 +35,14 @@ USUAL = UsualValues(
 BRIEF = Preset("Brief", "Be brief.", ChatOptions(temperature=0.2), thinking=False)
 
 
-def opened(theme: Theme, qtbot: QtBot, presets: Presets, values: Preset | None = None) -> OptionsDialog:
-    made = OptionsDialog(values or Preset(thinking=True), USUAL, presets, theme)
+def opened(
+    theme: Theme,
+    qtbot: QtBot,
+    presets: Presets,
+    values: Preset | None = None,
+    usual: UsualValues = USUAL,
+) -> OptionsDialog:
+    made = OptionsDialog(values or Preset(thinking=True), usual, presets, theme)
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
     qtbot.addWidget(made)
     made.show()
@@ -126,9 +135,31 @@ def test_a_day_with_presets_by_keyboard(theme: Theme, qtbot: QtBot) -> None:
     QTest.keyClick(bar.delete_button, Qt.Key.Key_Space)
     assert kept[-1] == Presets()
     assert panel.values().instructions == "Be brief."
-    assert "can be saved again" in bar.note.text()
-    assert panel.focusWidget() is bar.combo  # its own button is off now
+    assert "brings it back" in bar.note.text()
+    assert panel.focusWidget() is bar.undo_button  # its own button is off now
     assert unnamed(panel) == []
+    QTest.keyClick(bar.undo_button, Qt.Key.Key_Space)
+    assert [(p.name, p.options.top_k) for p in kept[-1].entries] == [("short", 10)]
+    assert kept[-1].default == "short"
+    assert bar.combo.currentText() == "short"
+    assert not bar.undo_button.isVisible()
+    assert panel.focusWidget() is bar.combo
+
+
+def test_cancel_takes_deletions_back_and_save_does_not(theme: Theme, qtbot: QtBot) -> None:
+    other = Preset("Other", "Be long.")
+    for button, left in (("cancel", ["Brief", "Other"]), ("save", [])):
+        panel = opened(theme, qtbot, Presets((BRIEF, other), "Other"))
+        kept: list[Presets] = []
+        panel.presets_changed.connect(kept.append)
+        for name in ("Brief", "Other"):
+            choose(panel, name)
+            panel.presets.delete_button.click()
+        assert kept[-1] == Presets()
+        panel.reject() if button == "cancel" else panel.save_button.click()
+        assert [preset.name for preset in kept[-1].entries] == left
+        assert kept[-1].default == ("Other" if left else "")
+        panel.close()
 
 
 def test_a_name_that_is_taken_is_said_before_it_is_replaced(theme: Theme, qtbot: QtBot) -> None:
@@ -191,3 +222,43 @@ def test_a_file_that_cannot_be_read_is_said(drive, data: DataFolder) -> None:  #
         assert "presets.broken-1.json" in window.chat_page.notice.label.text()
 
     drive(script)
+
+
+def test_values_can_be_typed_and_end_where_the_model_does(theme: Theme, qtbot: QtBot) -> None:
+    usual = replace(USUAL, no_thinking="It does not think.", context=4096)
+    panel = opened(theme, qtbot, Presets(), usual=usual)
+    thinking, length, top_k = (panel.sliders[n] for n in ("thinking_tokens", "answer_tokens", "top_k"))
+    assert not thinking.slider.isEnabled()
+    assert not thinking.shown.isEnabled()
+    assert thinking.slider.toolTip() == "It does not think."
+    assert length.shown.text() == "4,096", "the usual length is more than the context has"
+    assert length.value is None
+
+    def type_into(setting: SettingSlider, text: str) -> None:
+        setting.shown.setFocus()
+        setting.shown.selectAll()
+        QTest.keyClicks(setting.shown, text)
+        QTest.keyClick(setting.shown, Qt.Key.Key_Tab)
+
+    type_into(length, "1,000")
+    assert length.value == 1000
+    type_into(length, "999999")
+    assert length.value == 4096
+    type_into(length, "many")
+    assert length.value == 4096
+    assert length.shown.text() == "4,096"
+    type_into(top_k, "33")
+    assert (top_k.value, top_k.slider.value()) == (33, 33)
+    type_into(panel.sliders["temperature"], "0.33")
+    assert panel.options().temperature == 0.33
+    assert panel.sliders["temperature"].shown.text() == "0.33"
+    type_into(top_k, "0")
+    assert top_k.shown.text() == "all"
+    assert unnamed(panel) == []
+
+
+def test_details_use_the_names_of_the_dialog() -> None:
+    kept = "temperature 0.7, top_k 20, presence_penalty 1.5, json_only, new_thing 3"
+    assert named_settings(kept) == (
+        "Freedom 0.7, Number of words to choose from 20, Against repetition 1.5, JSON only, new_thing 3"
+    )

@@ -199,6 +199,46 @@ def test_an_impossible_token_is_told_and_not_kept(
     assert kept == []
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("hub_endpoint", "ftp://foo"),
+        ("hub_endpoint", "mirror.example"),
+        ("hub_endpoint", "https://name:word@mirror.example"),
+        ("hub_endpoint", "https://"),
+        ("proxy", "not a proxy"),
+        ("proxy", "junk"),
+        ("proxy", "socks5://proxy.example:1"),
+        ("proxy", "http://proxy.example:99999"),
+        ("proxy", "http://[::1"),
+        ("token", "two words"),
+    ],
+)
+def test_what_is_no_address_is_told_and_not_saved(
+    show: Callable[..., SettingsDialog], field: str, value: str
+) -> None:
+    dialog = show()
+    page = dialog.findChild(NetworkPage)
+    getattr(page, field).setText(value)
+    assert saved(dialog) == []
+    assert dialog.isVisible()
+    problems = {
+        "hub_endpoint": page.endpoint_problem,
+        "proxy": page.proxy_problem,
+        "token": page.token_problem,
+    }
+    assert {name for name, label in problems.items() if label.isVisible()} == {field}
+    getattr(page, field).setText("")
+    assert saved(dialog) == [Settings()]
+
+
+@pytest.mark.parametrize("proxy", ["proxy.example:3128", "http://anna:secret@10.0.0.1:80", "http://[::1]:8"])
+def test_every_usual_form_of_a_proxy_is_saved(show: Callable[..., SettingsDialog], proxy: str) -> None:
+    dialog = show(Settings(hub_endpoint="https://mirror.example/hub"))
+    dialog.findChild(NetworkPage).proxy.setText(proxy)
+    assert [settings.proxy for settings in saved(dialog)] == [proxy]
+
+
 def test_a_kept_token_is_never_shown_and_can_be_forgotten(
     show: Callable[..., SettingsDialog], kept: list[AccessToken | None]
 ) -> None:

@@ -164,11 +164,72 @@ def test_the_loaded_model_moves_and_is_loaded_again(
     assert pending_move(data.root) is None
 
 
+def test_models_put_there_by_hand_move_there_and_back(
+    qapp: QApplication, data: DataFolder, tmp_path: Path, tiny_gguf: Path
+) -> None:
+    target = tmp_path / "large disk"
+    (data.models / "mine").mkdir()
+    shutil.copy(tiny_gguf, data.models / "mine" / "x.gguf")
+    both = {NAME, "mine/x.gguf"}
+    whole = i18n.file_size(sum(len(content) for content in contents(data.models, below=True).values()))
+
+    async def move(page: PlacesPage, to: Path, application: Application) -> None:
+        application._desk.places.choose_target(to, page)
+        box = await question()
+        assert "2 models" in box.text()
+        press(box, "Move")
+        dialog = application._desk.move.dialog
+        assert dialog is not None
+        await until(lambda: not dialog.is_working, "the move is over")
+        assert f"The models are in {to} now" in dialog.status.text()
+        dialog.close_button.click()
+        await until(lambda: page.rows["models"].folder.text() == str(to), "the page shows the new place")
+        assert page.rows["models"].size_label.text() == whole
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        await move(page, target, application)
+        assert set(contents(target, below=True)) == both
+        assert contents(data.models, below=True) == {}
+        await move(page, data.models, application)
+        assert set(contents(data.models, below=True)) == both
+        assert contents(target, below=True) == {}
+        close_dialogs()
+        await ready(window, workspace)
+
+    run(qapp, data, script)
+    assert settings.load(data.settings).settings.models_folder == ""
+
+
+def test_with_nothing_to_move_no_move_is_offered_and_a_model_elsewhere_is_explained(
+    qapp: QApplication, data: DataFolder, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere" / NAME
+    elsewhere.parent.mkdir()
+    (data.models / NAME).rename(elsewhere)
+    settings.save(data.settings, replace(settings.load(data.settings).settings, model_path=str(elsewhere)))
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        assert page.rows["models"].size_label.text() == "0 B"
+        assert str(elsewhere.parent) in page.rows["models"].remark.text()
+        application._desk.places.choose_target(tmp_path / "new", page)
+        box = await question()
+        assert [b.text() for b in box.findChildren(QPushButton) if "Move" in b.text()] == []
+        press(box, "Use that folder from now on")
+        close_dialogs()
+
+    run(qapp, data, script)
+    assert settings.load(data.settings).settings.models_folder == str(tmp_path / "new")
+
+
 def test_stopped_it_stays_where_it_was(
     qapp: QApplication, data: DataFolder, tmp_path: Path, copying: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "large disk"
-    (data.models / "second.gguf").write_bytes(os.urandom(1 << 20))
+    (data.models / "second.gguf").write_bytes(b"GGUF" + os.urandom(1 << 20))
     began, go = threading.Event(), threading.Event()
     real = verified_copy._write
 

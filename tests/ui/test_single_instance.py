@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
 import signal
+import socket as sockets
 import subprocess
 import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from PySide6.QtNetwork import QLocalSocket
 
-from clover_gui.ui.single_instance import SingleInstance, _socket_name
+from clover_gui.ui.instance_address import addresses, is_own_socket
+from clover_gui.ui.single_instance import SingleInstance
 
 SECOND = """
 import sys
@@ -62,7 +70,15 @@ def test_a_second_start_brings_its_file(qtbot, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_bytes", [b"open relative.gguf\n", b'open "relative.gguf"\n', b"open 7\n", b"open \xff\n", b"?\n"]
+    "request_bytes",
+    [
+        b"open relative.gguf\n",
+        b'open "relative.gguf"\n',
+        b"open 7\n",
+        b"open \xff\n",
+        b"open " + b"[" * 100_000 + b"\n",
+        b"?\n",
+    ],
 )
 def test_what_is_no_request_does_nothing(request_bytes: bytes, qtbot, tmp_path: Path) -> None:
     first = SingleInstance(tmp_path, tmp_path / "instance.lock")
@@ -71,7 +87,7 @@ def test_what_is_no_request_does_nothing(request_bytes: bytes, qtbot, tmp_path: 
     first.raise_requested.connect(lambda: seen.append("raise"))
     first.open_requested.connect(seen.append)
     socket = QLocalSocket()
-    socket.connectToServer(_socket_name(tmp_path))
+    socket.connectToServer(addresses(tmp_path)[0])
     assert socket.waitForConnected(2000)
     socket.write(request_bytes)
     assert socket.waitForBytesWritten(2000)
@@ -108,4 +124,129 @@ def test_a_folder_that_cannot_be_written_still_gives_a_window(qtbot, tmp_path: P
     blocked.write_text("not a folder", encoding="utf-8")
     instance = SingleInstance(blocked / "data", blocked / "data" / "instance.lock")
     assert instance.acquire()
+    instance.release()
+
+
+def test_a_name_that_no_file_can_have_raises_the_window_all_the_same(qtbot, tmp_path: Path) -> None:
+    first = SingleInstance(tmp_path, tmp_path / "instance.lock")
+    assert first.acquire()
+    files: list[str] = []
+    first.open_requested.connect(files.append)
+    long = "/" + "ä" * 30_000  # sent in several pieces
+    with qtbot.waitSignals([first.raise_requested, first.open_requested], timeout=20_000):
+        process = _second(tmp_path, long)
+    assert process.communicate(timeout=20)[0].strip() == "handed over"
+    with qtbot.waitSignal(first.raise_requested, timeout=20_000):
+        process = _second(tmp_path, "/" + "ä" * 60_000)
+    assert process.communicate(timeout=20)[0].strip() == "handed over"
+    assert files == [long]
+    first.release()
+
+
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="sockets are files, and people are numbers")
+
+
+@needs_posix
+def test_the_socket_lies_where_only_this_person_may_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Path(tempfile.mkdtemp(prefix="c", dir=tempfile.gettempdir()))
+    runtime, temporary = home / "run", home / "tmp"
+    runtime.mkdir(mode=0o700)
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    environment = {"XDG_RUNTIME_DIR": str(runtime)}
+    try:
+        places = [Path(address).parent for address in addresses(home, environment)]
+        own = temporary / f"clover-gui-{os.geteuid()}"
+        assert places == [home.resolve(), runtime, own]
+        assert own.stat().st_mode & 0o777 == 0o700
+        # Where the way is too long for a socket, one of the others is taken.
+        deep = home / ("d" * 100)
+        assert [Path(address).parent for address in addresses(deep, environment)] == [runtime, own]
+        # And none that others may enter, or that leads elsewhere.
+        runtime.chmod(0o755)
+        own.rmdir()
+        own.symlink_to(home)
+        assert addresses(deep, environment) == ()
+    finally:
+        shutil.rmtree(home)
+
+
+@needs_posix
+def test_a_deep_data_folder_is_one_instance_too(qtbot, tmp_path: Path) -> None:
+    folder = tmp_path / ("d" * 120)
+    folder.mkdir()
+    first = SingleInstance(folder, folder / "instance.lock")
+    assert first.acquire()
+    with qtbot.waitSignal(first.raise_requested, timeout=20_000):
+        process = _second(folder)
+    assert process.communicate(timeout=20)[0].strip() == "handed over"
+    first.release()
+
+
+@contextmanager
+def listening(address: str) -> Iterator[list[bytes]]:
+    """Somebody who listens in place of the first window, and answers like it; what was sent."""
+    got: list[bytes] = []
+    with sockets.socket(sockets.AF_UNIX) as server:
+        server.bind(address)
+        server.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    peer, _address = server.accept()
+                except OSError:
+                    return
+                with peer:
+                    peer.settimeout(5)
+                    got.append(peer.recv(4096))
+                    if got[-1]:
+                        peer.sendall(b"ok\n")
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield got
+        server.shutdown(sockets.SHUT_RDWR)
+    thread.join(10)
+
+
+@needs_posix
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs the right to give files away"
+)
+def test_nothing_is_told_to_somebody_elses_socket(qtbot, tmp_path: Path) -> None:
+    address = addresses(tmp_path)[0]
+    with listening(address) as got:
+        os.chown(address, 65534, 65534)
+        second = SingleInstance(tmp_path, tmp_path / "instance.lock")
+        assert not second.hand_over("/home/me/secret.gguf", timeout_s=0.2)
+    assert not b"".join(got)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the peer")
+def test_whose_process_listens_is_asked_of_the_system(
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = addresses(tmp_path)[0]
+    here = os.geteuid()
+    with listening(address), sockets.socket(sockets.AF_UNIX) as asking:
+        asking.connect(address)
+        assert is_own_socket(address, asking.fileno())
+        with monkeypatch.context() as other:
+            other.setattr(os, "geteuid", lambda: here + 1)
+            if here == 0:  # who may give files away can tell the process from the file
+                os.chown(address, here + 1, -1)
+            assert not is_own_socket(address, asking.fileno())
+
+
+def test_a_socket_that_cannot_be_is_said_in_the_log(
+    qtbot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("clover_gui.ui.single_instance.addresses", lambda _folder: ())
+    instance = SingleInstance(tmp_path, tmp_path / "instance.lock")
+    with caplog.at_level(logging.WARNING):
+        assert instance.acquire()
+    assert "a second start cannot reach this window" in caplog.text
     instance.release()

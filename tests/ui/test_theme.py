@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 from PySide6.QtGui import QColor, QIcon, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QStyle
 from pytestqt.qtbot import QtBot
 
 from clover_gui import resources
@@ -44,6 +44,8 @@ def test_all_text_can_be_read(colors: Colors) -> None:
     pairs = [(t, b) for t in TEXTS for b in BACKGROUNDS]
     pairs += [(t, b) for t in CODE for b in ("code_background",)]
     pairs += [("text", "code_header"), ("muted", "code_header"), ("text", "selection")]
+    pairs += [(t, b) for t in ("text", "muted", "danger") for b in ("notice", "notice_error")]
+    pairs += [(t, "notice_warning") for t in ("text", "muted", "warning")]
     pairs += [("accent_text", "accent"), ("accent_text", "accent_hover")]
     too_faint = {
         f"{a} on {b}": round(contrast(getattr(colors, a), getattr(colors, b)), 2)
@@ -61,6 +63,15 @@ def test_gauges_and_focus_stand_out_and_can_be_told_apart(colors: Colors) -> Non
         a, b = (seen_without_red_and_green(getattr(colors, n)) for n in (one, other))
         assert abs(a[0] - b[0]) + abs(a[1] - b[1]) > 0.2, (one, other)
     assert len({getattr(colors, n) for n in GAUGES}) == len(GAUGES)
+
+
+def test_dialogs_have_no_pictures_on_their_buttons(theme: Theme, qapp: QApplication, qtbot: QtBot) -> None:
+    """Where the desktop has none of its own, Qt would draw a red cross and a black one."""
+    box = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel | QDialogButtonBox.StandardButton.Close)
+    qtbot.addWidget(box)
+    assert "QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }" in qapp.styleSheet()
+    assert box.style().styleHint(QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons, None, box) == 0
+    assert all(button.icon().isNull() for button in box.buttons())
 
 
 def test_modes_change_palette_and_tell_it(

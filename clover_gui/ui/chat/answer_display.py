@@ -76,7 +76,9 @@ class AnswerDisplay:
             view.end_thinking(stats.thinking_seconds, stats.thinking_tokens)
         view.finish()
         view.set_details(details_text(stats))
-        notice = notice_text(message, unasked_thinking=event.unasked_thinking)
+        loaded = self._engine.loaded
+        can_grow = loaded is not None and loaded.trained_context > loaded.context
+        notice = notice_text(message, unasked_thinking=event.unasked_thinking, can_grow=can_grow)
         view.set_notice(notice, answer_action(message))
         view.set_can_continue(can_continue(message))
         if stats is not None:

@@ -16,7 +16,13 @@ from clover_gui.chat.events import ChatEvent
 from clover_gui.chat.message import Message, Role
 from clover_gui.chat.session import ChatSession, SessionState
 from clover_gui.engine.engine import Engine
-from clover_gui.errors import CloverError, EngineDied, EngineUnresponsive, TemplateFailed
+from clover_gui.errors import (
+    ChatStoreError,
+    CloverError,
+    EngineDied,
+    EngineUnresponsive,
+    TemplateFailed,
+)
 from clover_gui.explain import explain
 from clover_gui.i18n import _
 from clover_gui.ui.chat.answer_run import AnswerRun
@@ -29,7 +35,7 @@ from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.overflow_bar import OverflowChoice
 from clover_gui.ui.chat.path_history import history_of
 from clover_gui.ui.chat.question import Question
-from clover_gui.ui.chat.words import REGENERATE, answer_action
+from clover_gui.ui.chat.words import REGENERATE, SAVING, answer_action
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
@@ -168,7 +174,7 @@ class AnswerPresenter(QObject):
         drop = await self._fit.turns_to_drop(instead)
         if isinstance(drop, int):
             text = _("This model's template cannot go on inside an answer, so the model was asked to go on.")
-            self._page.notice.show_notice(text)
+            self._page.notice.show_notice(text, of_chat=True)
         return instead, drop
 
     def _events(self, session: ChatSession, question: Question, drop: int) -> AsyncIterator[ChatEvent]:
@@ -203,7 +209,7 @@ class AnswerPresenter(QObject):
         page.show_welcome(False)
         if messages and messages[-1].role is Role.ASSISTANT and len(page.messages) == len(messages):
             # What could be done about the former answer is over.
-            notice = history_of(messages[-1:], self._open.versions)[0].notice
+            notice = history_of(messages[-1:], self._open.versions, can_grow=self._open.can_grow)[0].notice
             if notice:
                 page.messages.view_at(len(messages) - 1).set_notice(notice)
         if question.text is None:
@@ -243,7 +249,8 @@ class AnswerPresenter(QObject):
             action = answer_action(last) if last is not None and can_continue(last) else None
             self.view.set_notice(text, action or (REGENERATE, _("Try again")))
         else:
-            self._page.notice.show_notice(text, NoticeKind.ERROR)
+            about = SAVING if isinstance(error, ChatStoreError) else ""
+            self._page.notice.show_notice(text, NoticeKind.ERROR, about=about, of_chat=True)
         if isinstance(error, EngineDied | EngineUnresponsive):
             self.recovery.begin()
         self.finished.emit(error)

@@ -29,6 +29,7 @@ from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.message_view import MessageView
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.path_history import history_of, version_of
+from clover_gui.ui.chat.words import SAVING
 from clover_gui.ui.tasks import TaskSet
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
@@ -96,7 +97,9 @@ class AnswerRun(QObject):
             case ContextDropped():
                 self._show_dropped(event)
             case NotSaved():
-                self._page.notice.show_notice(explain(event.error).text, NoticeKind.ERROR)
+                if not self._page.notice.says(SAVING):
+                    text = explain(event.error).text
+                    self._page.notice.show_notice(text, NoticeKind.ERROR, about=SAVING)
             case AnswerEnded():
                 self._open.messages[-1] = event.message
                 self._display.show(event, self.view)
@@ -120,7 +123,8 @@ class AnswerRun(QObject):
         messages[place] = event.first_kept
         begun = messages[-1] if messages[-1].role is Role.ASSISTANT else None
         shown = messages[:-1] if begun is not None else messages
-        self._page.messages.set_history(history_of(shown, self._open.versions))
+        history = history_of(shown, self._open.versions, can_grow=self._open.can_grow)
+        self._page.messages.set_history(history)
         self.view = self._add_answer(begun)
 
     def _warn_if_tight(self, event: AnswerEnded) -> None:
@@ -131,4 +135,6 @@ class AnswerRun(QObject):
             self._warned_chat = self._open.id
             check = ContextCheck(True, stats.context_used, loaded.context, 0)
             text = tight_text(check) + " " + _("Soon the oldest turns would have to be left out.")
-            self._page.notice.show_notice(text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")), about=NEW_CHAT)
+            self._page.notice.show_notice(
+                text, NoticeKind.WARNING, (NEW_CHAT, _("New chat")), about=NEW_CHAT, of_chat=True
+            )

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from clover_gui.chat.message import Attachment
 from clover_gui.i18n import _, capped, file_size, ngettext, number
@@ -70,33 +70,66 @@ class AttachmentChip(QFrame):
         layout.addWidget(self.remove_button)
 
 
+class ReadingChip(QFrame):
+    """A file that is still being read, and a way to do without it."""
+
+    removed = Signal()
+
+    def __init__(self, theme: Theme, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("kind", "chip")
+        shown = capped(name, NAME_LIMIT)
+        self.label = QLabel(_("{name} · reading…").format(name=shown))
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label.setProperty("kind", "muted")
+        self.remove_button = IconButton(theme, "close", _("Remove {name}").format(name=shown))
+        self.remove_button.clicked.connect(self.removed)
+        layout = QHBoxLayout(self)
+        gap = theme.space(0.3)
+        layout.setContentsMargins(2 * gap, 0, gap // 2, 0)
+        layout.setSpacing(gap)
+        layout.addWidget(self.label)
+        layout.addWidget(self.remove_button)
+
+
 class AttachmentChips(QWidget):
-    """All of them; hidden when there is none. ``removed`` carries the place of a file, from 0."""
+    """All of them; hidden when there is none. ``removed`` carries the place of a file, from 0;
+    ``reading_removed`` that of one among those being read."""
 
     removed = Signal(int)
+    reading_removed = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, removable: bool = True) -> None:
+        """Those that cannot be removed went with a message, which stands at the right."""
         super().__init__(parent)
         self._theme = theme
         self._removable = removable
         self.chips: list[AttachmentChip] = []
-        self._layout = FlowLayout(theme.space(0.3), self)
+        self.reading: list[ReadingChip] = []
+        """Behind them, files that are still being read."""
+        self._layout = FlowLayout(theme.space(0.3), self, from_right=not removable)
         theme.changed.connect(self._restyle)
         self.hide()
 
-    def show_attachments(self, attachments: Sequence[Attachment]) -> None:
-        for chip in self.chips:
-            self._layout.removeWidget(chip)
-            chip.hide()
-            chip.deleteLater()
-        self.chips = []
+    def show_attachments(self, attachments: Sequence[Attachment], reading: Sequence[str] = ()) -> None:
+        """``reading``: names of files that are still being read."""
+        for old in (*self.chips, *self.reading):
+            self._layout.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        self.chips, self.reading = [], []
         for place, attachment in enumerate(attachments):
             chip = AttachmentChip(self._theme, attachment, self, removable=self._removable)
             chip.removed.connect(lambda place=place: self.removed.emit(place))
             chip.opened.connect(lambda attachment=attachment: self._show_text(attachment))
             self._layout.addWidget(chip)
             self.chips.append(chip)
-        self.setVisible(bool(attachments))
+        for place, name in enumerate(reading):
+            waiting = ReadingChip(self._theme, name, self)
+            waiting.removed.connect(lambda place=place: self.reading_removed.emit(place))
+            self._layout.addWidget(waiting)
+            self.reading.append(waiting)
+        self.setVisible(bool(attachments or reading))
         self.updateGeometry()
 
     def fit(self, right: int, top: int, widest: int) -> int:
@@ -112,5 +145,5 @@ class AttachmentChips(QWidget):
         TextDialog(attachment.name, attachment.text, self._theme, self.window()).open()
 
     def _restyle(self) -> None:
-        for chip in self.chips:
-            chip.remove_button.restyle()
+        for button in self.findChildren(IconButton):
+            button.restyle()

@@ -26,10 +26,14 @@ SETTLE_TIMEOUT_S = 3.0
 
 
 class AttachmentTray(QObject):
-    """``changed`` comes whenever something is added, counted or removed; ``refused`` carries the error."""
+    """``changed`` comes whenever something is added, counted or removed; ``reading_changed`` when the first
+    file begins to be read or the last one is read; ``refused`` carries the errors of one action;
+    ``repeated`` the names of files that were there already."""
 
     changed = Signal()
+    reading_changed = Signal(bool)
     refused = Signal(object)
+    repeated = Signal(object)
 
     def __init__(self, chips: AttachmentChips, engine: Engine, tasks: TaskSet) -> None:
         super().__init__(chips)
@@ -37,8 +41,11 @@ class AttachmentTray(QObject):
         self._engine = engine
         self._tasks = tasks
         self._files: list[Attachment] = []
-        self._reading: set[asyncio.Task[None]] = set()
+        self._reading: dict[asyncio.Task[Attachment], str] = {}
+        """What is being read, with the names."""
+        self._adding: set[asyncio.Task[None]] = set()
         chips.removed.connect(self.remove)
+        chips.reading_removed.connect(self.stop_reading)
 
     @property
     def files(self) -> tuple[Attachment, ...]:
@@ -52,25 +59,44 @@ class AttachmentTray(QObject):
 
     def count_again(self) -> None:
         """Count every file with the model that is loaded now: each has its own tokens."""
-        for file in self._files:
-            self._tasks.start(self._count(file, is_new=False), "count attachment")
+        self._start_counting(self.files, is_new=False)
 
     def add_paths(self, paths: Sequence[Path]) -> None:
-        for path in paths:
-            task = self._tasks.start(self._read(path), "read attachment")
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+        """Read these files, all that were given at once as one action."""
+        begun = [(path, asyncio.ensure_future(asyncio.to_thread(read_attachment, path))) for path in paths]
+        if not begun:
+            return
+        was_reading = self.is_reading
+        self._reading.update({task: path.name for path, task in begun})
+        adding = self._tasks.start(self._add_all([task for _path, task in begun]), "read attachments")
+        self._adding.add(adding)
+        adding.add_done_callback(self._adding.discard)
+        self._show()
+        if not was_reading:
+            self.reading_changed.emit(True)
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether some of the files are not in the tray yet."""
+        return bool(self._reading)
+
+    def stop_reading(self, place: int) -> None:
+        """Do without the file that stands at this place among those being read."""
+        list(self._reading)[place].cancel()
 
     async def settle(self) -> None:
         """Wait for the files that are being read, so that they stay with the chat they were given to; not
         for ever, since a drive may never answer."""
-        if self._reading:
-            await asyncio.wait(self._reading, timeout=SETTLE_TIMEOUT_S)
+        if self._adding:
+            await asyncio.wait(self._adding, timeout=SETTLE_TIMEOUT_S)
 
     def add_pasted(self, text: str) -> None:
         number = 1 + sum(1 for file in self._files if file.name.startswith(_("Pasted text")))
         name = _("Pasted text") if number == 1 else f"{_('Pasted text')} {number}"
-        self._add(pasted(text, name))
+        file = pasted(text, name)
+        self._files.append(file)
+        self._show()
+        self._start_counting((file,), is_new=True)
 
     def remove(self, place: int) -> None:
         del self._files[place]
@@ -82,44 +108,90 @@ class AttachmentTray(QObject):
         self.show_files(())
         return files
 
-    async def _read(self, path: Path) -> None:
+    async def _add_all(self, reading: Sequence[asyncio.Task[Attachment]]) -> None:
+        """Put each file into the tray in its turn. What is said of them is said once, at the end."""
+        refused: list[AttachmentRefused] = []
+        repeated: list[str] = []
+        added: list[Attachment] = []
         try:
-            file = await asyncio.to_thread(read_attachment, path)
-        except AttachmentRefused as error:
-            self.refused.emit(error)
-        else:
-            self._add(file)
+            for task in reading:
+                try:
+                    file = await task
+                except AttachmentRefused as error:
+                    refused.append(error)
+                except asyncio.CancelledError:
+                    if not task.cancelled() or _is_ending():
+                        raise
+                else:
+                    if self._has(file):
+                        repeated.append(file.name)
+                    else:
+                        self._files.append(file)
+                        added.append(file)
+                self._end_reading(task)
+            self._start_counting(added, is_new=True)
+        finally:
+            for task in reading:
+                task.cancel()
+                self._end_reading(task)
+            # Before anybody hears that all is read: then a message may go.
+            if refused:
+                self.refused.emit(refused)
+            if repeated:
+                self.repeated.emit(repeated)
+            if not self.is_reading:
+                self.reading_changed.emit(False)
 
-    def _add(self, file: Attachment) -> None:
-        self._files.append(file)
-        self._show()
-        self._tasks.start(self._count(file, is_new=True), "count attachment")
+    def _has(self, file: Attachment) -> bool:
+        return any((other.name, other.text) == (file.name, file.text) for other in self._files)
 
-    async def _count(self, file: Attachment, *, is_new: bool) -> None:
-        """Put the number of tokens on the chip, and refuse a file that fits into no message.
+    def _end_reading(self, task: asyncio.Task[Attachment]) -> None:
+        if self._reading.pop(task, None) is not None:
+            self._show()
+
+    def _start_counting(self, files: Sequence[Attachment], *, is_new: bool) -> None:
+        if files:
+            self._tasks.start(self._count_all(files, is_new=is_new), "count attachments")
+
+    async def _count_all(self, files: Sequence[Attachment], *, is_new: bool) -> None:
+        """Put the numbers of tokens on the chips, and refuse those files that fit into no message.
 
         A new one is taken away then. One that fitted another model stays: the next may be larger again.
         """
+        refused = [e for file in files if (e := await self._count(file, is_new=is_new)) is not None]
+        if refused:
+            self.refused.emit(refused)
+
+    async def _count(self, file: Attachment, *, is_new: bool) -> AttachmentRefused | None:
+        """Count one, see above; why it is refused, if it is."""
         loaded = self._engine.loaded
         if loaded is None:
-            return
+            return None
         try:
             whole = await self._engine.count((PromptMessage(ROLE_USER, _PROBE + fenced(file)),))
             empty = await self._engine.count((PromptMessage(ROLE_USER, _PROBE),))
         except EngineError:  # counted again with the whole chat before it is sent
-            return
+            return None
         place = next((i for i, other in enumerate(self._files) if other is file), None)
         if place is None or self._engine.loaded != loaded:  # then it is counted once more
-            return
+            return None
         tokens = max(1, whole.prompt_tokens - empty.prompt_tokens)
         room = loaded.context - empty.prompt_tokens - min(Limits().answer_reserve, loaded.context // 4)
         self._files[place] = replace(file, tokens=tokens)
-        if tokens > room:
-            if is_new:
-                del self._files[place]
-            self.refused.emit(AttachmentRefused(file.name, "too-many-tokens", size=tokens, limit=room))
+        if tokens > room and is_new:
+            del self._files[place]
         self._show()
+        if tokens <= room:
+            return None
+        kind = "too-many-tokens" if loaded.trained_context > loaded.context else "too-many-for-model"
+        return AttachmentRefused(file.name, kind, size=tokens, limit=room)
 
     def _show(self) -> None:
-        self._chips.show_attachments(self._files)
+        self._chips.show_attachments(self._files, list(self._reading.values()))
         self.changed.emit()
+
+
+def _is_ending() -> bool:
+    """Whether it is the running task that is to end, and not only what it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QSplitter, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ from clover_gui.ui.memory.memory_panel import MAXIMUM_EM, WIDTH_EM, MemoryPanel
 from clover_gui.ui.memory.memory_panel import MINIMUM_EM as PANEL_EM
 from clover_gui.ui.shortcuts import Keys
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.elided_label import ElidedLabel
 from clover_gui.ui.widgets.notice_bar import NoticeBar
 
 # The list of chats: so wide where there is room, and at least the second, until the person moves its edge.
@@ -47,6 +48,8 @@ class ChatPage(QWidget):
     diagnostics_requested = Signal()
     step_requested = Signal(int)
     memory_panel_toggled = Signal(bool)
+    title_changed = Signal(str)
+    """The title of the chat on the page, "" for a new one."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +67,11 @@ class ChatPage(QWidget):
         self.model_button = QPushButton()
         self.model_button.setObjectName("modelButton")
         self.model_button.setProperty("kind", "quiet")
+        self.model_button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the arrow behind the name
         self.model_button.clicked.connect(self.model_requested)
+        self.title = ElidedLabel()
+        self.title.setTextFormat(Qt.TextFormat.PlainText)
+        self.title.setProperty("kind", "muted")
         self.menu_button = QPushButton()
         self.menu_button.setProperty("kind", "icon")
         self.menu_button.clicked.connect(self._show_menu)
@@ -90,7 +97,7 @@ class ChatPage(QWidget):
         row = QHBoxLayout(header)
         row.setContentsMargins(gap, gap // 2, gap, gap // 2)
         row.addWidget(self.model_button)
-        row.addStretch(1)
+        row.addWidget(self.title, 1)
         row.addWidget(self.menu_button)
         row.addWidget(self.settings_button)
         foot = QWidget()
@@ -107,6 +114,7 @@ class ChatPage(QWidget):
         centred.addStretch(1)
         centred.addWidget(foot, 100)
         centred.addStretch(1)
+        self.notice.focus_freed.connect(self.composer.setFocus)
         self.gauges.setContentsMargins(gap, 0, gap, gap // 2)
         self._main = main = QWidget()
         main.setObjectName("chatMain")
@@ -196,6 +204,13 @@ class ChatPage(QWidget):
             self.messages.clear_find()
             self.composer.setFocus()
 
+        def forget() -> None:
+            # Of a chat that was searched for; the bar has marks of its own.
+            if self.find_bar.isHidden():
+                self.messages.clear_find()
+
+        self.composer.text_changed.connect(forget)
+        self.conversations.search_changed.connect(lambda query: None if query else forget())
         self.find_bar.find_requested.connect(find)
         self.find_bar.closed.connect(close)
 
@@ -205,7 +220,7 @@ class ChatPage(QWidget):
             self.find_bar.dismiss()
         elif self.memory_panel_is_open and self.memory_panel.isAncestorOf(self.focusWidget()):
             self.close_memory_panel()
-        else:
+        elif self.composer.is_answering or not self.messages.clear_find():
             self.stop_requested.emit()
 
     # ------------------------------------------------------------ memory panel
@@ -279,6 +294,14 @@ class ChatPage(QWidget):
         self.welcome.setVisible(empty)
         self.messages.setVisible(not empty)
 
+    def show_title(self, title: str) -> None:
+        """The chat that stands on the page; "" for a new one."""
+        shown = capped(title, 120)
+        self.title.setText(shown)
+        self.title.setToolTip(shown)
+        self.title.setAccessibleName(_("Chat: {title}").format(title=shown or _("New chat")))
+        self.title_changed.emit(shown)
+
     def show_model(self, title: str, details: str) -> None:
         """The name of the loaded model on the header's button; "" when none is loaded."""
         self.model_button.setText(capped(title, 60).replace("&", "&&") or _("No model loaded"))
@@ -302,3 +325,6 @@ class ChatPage(QWidget):
     def _recolour(self) -> None:
         self.settings_button.setIcon(self._theme.icon("settings"))
         self.menu_button.setIcon(self._theme.icon("more"))
+        side = self._theme.space(0.8)
+        self.model_button.setIconSize(QSize(side, side))
+        self.model_button.setIcon(self._theme.icon("chevron-down", self._theme.colors.muted))

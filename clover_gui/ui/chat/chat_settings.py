@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from clover_gui.chat.presets import Preset, PresetBook
 from clover_gui.engine.engine import Engine
-from clover_gui.engine.protocol import Sampling
+from clover_gui.engine.protocol import Loaded, Sampling
 from clover_gui.i18n import _
 from clover_gui.ui.chat.chat_page import ChatPage
 from clover_gui.ui.chat.makers_values import MakersValues
@@ -43,13 +43,7 @@ class ChatSettings:
         """The composer shows what is set in the open chat, and what the model can."""
         loaded = self._engine.loaded
         wanted = self._open.chat.thinking if self._open.chat is not None else self._open.thinking
-        reason = ""
-        if loaded is not None and not loaded.can_switch_thinking:
-            reason = (
-                _("Without the file's own chat template thinking cannot be switched.")
-                if loaded.template == "plain"
-                else _("This model does not think before it answers: its template has no such switch.")
-            )
+        reason = _no_switch(loaded) if loaded is not None else ""
         self._page.composer.set_thinking(wanted, reason)
         options_set = bool(self._open.system_prompt.strip()) or not self._open.options.is_default
         self._page.composer.set_options_set(options_set)
@@ -82,6 +76,8 @@ class ChatSettings:
             self._makers.source(thinking=thinking, precise=False),
             self._makers.source(thinking=True, precise=True),
             loaded.can_switch_thinking,
+            _no_switch(loaded),
+            loaded.context,
         )
 
     async def _set_options(self, values: Preset) -> None:
@@ -89,3 +85,12 @@ class ChatSettings:
         if values.thinking is not None:
             await self._open.set_thinking(values.thinking)
         self.show_switches()
+
+
+def _no_switch(loaded: Loaded) -> str:
+    """Why thinking cannot be switched; "" where it can."""
+    if loaded.can_switch_thinking:
+        return ""
+    if loaded.template == "plain":
+        return _("Without the file's own chat template thinking cannot be switched.")
+    return _("This model does not think before it answers: its template has no such switch.")

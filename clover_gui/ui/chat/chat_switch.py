@@ -77,6 +77,7 @@ class ChatSwitch:
     async def _show_new_chat(self) -> None:
         draft = await self._field.draft(NEW_CHAT_ID)
         self._open.leave()
+        self._page.notice.leave_chat()
         self._page.messages.clear()
         self._page.show_welcome(True)
         self._field.show_draft(draft)
@@ -87,13 +88,16 @@ class ChatSwitch:
     async def _show_chat(self, chat_id: int, message_id: int) -> None:
         try:
             draft = await self._field.draft(chat_id)
-            await self._open.load(chat_id, message_id)
+            former, query = self._shown_id, self._page.conversations.query
+            message_id = await self._open.load(chat_id, message_id, query)
         except ChatStoreError as error:
             self._failed(error)
             await self.show_in_list()
             return
+        if chat_id != former:
+            self._page.notice.leave_chat()
         self._messages.show_path()
         self._field.show_draft(draft)
         self._shown()
         await self.show_in_list()
-        self._messages.go_to(message_id, self._page.conversations.query)
+        self._messages.go_to(message_id, query)

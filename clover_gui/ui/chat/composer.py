@@ -2,89 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QInputMethodEvent, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
-
-from clover_gui.chat.attachments import PASTE_LIMIT
 from clover_gui.i18n import _
+from clover_gui.ui.announce import announce
 from clover_gui.ui.chat.attachment_chips import AttachmentChips
+from clover_gui.ui.chat.message_edit import MessageEdit, local_paths
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.buttons import IconButton
-
-MAX_LINES = 10
-
-
-def local_paths(data: QMimeData) -> list[Path]:
-    """The files of this machine in what was dropped or pasted."""
-    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-
-
-class MessageEdit(QPlainTextEdit):
-    """Grows with its text up to ten lines. Enter sends, Shift+Enter breaks the line.
-
-    While an input method composes (Japanese, Chinese, dead keys), Enter belongs to it. Files and long texts
-    that are pasted or dropped are handed on instead of being written into the field.
-    """
-
-    submitted = Signal()
-    recall_requested = Signal()
-    """Arrow up in the empty field."""
-    files_given = Signal(list)
-    long_text_given = Signal(str)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("messageEdit")
-        self.setTabChangesFocus(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self._composing = False
-        self.document().documentLayout().documentSizeChanged.connect(lambda _size: self._fit())
-        self._fit()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        broken = event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier)
-        if enter and not broken and not self._composing:
-            self.submitted.emit()
-            return
-        if event.key() == Qt.Key.Key_Up and not self.toPlainText() and not self._composing:
-            self.recall_requested.emit()
-            return
-        super().keyPressEvent(event)
-
-    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self._composing = bool(event.preeditString())
-        super().inputMethodEvent(event)
-
-    def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return bool(local_paths(source)) or super().canInsertFromMimeData(source)
-
-    def insertFromMimeData(self, source: QMimeData) -> None:
-        if paths := local_paths(source):
-            self.files_given.emit(paths)
-        elif len(text := source.text()) > PASTE_LIMIT:
-            self.long_text_given.emit(text)
-        else:
-            super().insertFromMimeData(source)
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._fit()
-
-    def _fit(self) -> None:
-        line = self.fontMetrics().lineSpacing()
-        lines = min(MAX_LINES, max(1, int(self.document().size().height())))
-        margins = self.contentsMargins()
-        height = (
-            lines * line + int(2 * self.document().documentMargin()) + margins.top() + margins.bottom() + 4
-        )
-        if height != self.height():
-            self.setFixedHeight(height)
 
 
 class Composer(QFrame):
@@ -111,6 +38,9 @@ class Composer(QFrame):
         self.editing_label = QLabel()
         self.editing_label.setObjectName("note")
         self.editing_label.setWordWrap(True)
+        self.waiting_label = QLabel()
+        self.waiting_label.setObjectName("note")
+        self.waiting_label.setWordWrap(True)
         self.cancel_edit_button = QPushButton()
         self.cancel_edit_button.setProperty("kind", "quiet")
         self.attach_button = IconButton(theme, "attach", "")
@@ -126,6 +56,11 @@ class Composer(QFrame):
         self._ready = False
         self._editing = False
         self._may_be_empty = False
+        self._reading = False
+        """Files are on their way into the message ..."""
+        self._waiting = False
+        """... which is to be sent as soon as they are there."""
+        self._asking = False
         self._options_set = False
         self._thinking_reason = ""
         self._connect()
@@ -159,6 +94,7 @@ class Composer(QFrame):
         layout = QVBoxLayout(self)
         layout.addLayout(above)
         layout.addWidget(self.chips)
+        layout.addWidget(self.waiting_label)
         layout.addWidget(self.edit)
         layout.addLayout(below)
 
@@ -180,6 +116,10 @@ class Composer(QFrame):
         if changed:
             self.answering_changed.emit(answering)
 
+    @property
+    def is_answering(self) -> bool:
+        return self._answering
+
     def set_editing(self, editing: bool) -> None:
         """Whether the text is another version of a message instead of a new one."""
         self._editing = editing
@@ -189,6 +129,31 @@ class Composer(QFrame):
         """Whether a message without words may be sent, since files go with it."""
         self._may_be_empty = possible
         self._refresh()
+
+    def set_asking(self, asking: bool) -> None:
+        """Whether the person is asked something about the message: nothing runs that could be stopped."""
+        self._asking = asking
+        self._refresh()
+
+    def set_reading(self, reading: bool) -> None:
+        """Whether files are being read. A message that waited for them is sent when they are there."""
+        self._reading = reading
+        waited = self._waiting and not reading
+        if waited:
+            self.stop_waiting()
+            self._submit()
+        else:
+            self._refresh()
+
+    def stop_waiting(self) -> None:
+        """Do not send the message that waits for its files; it stays in the field."""
+        if self._waiting:
+            self._wait(False)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a message is sent as soon as its files are read."""
+        return self._waiting
 
     def set_options_set(self, some: bool) -> None:
         """Whether this chat has settings of its own; the button shows it."""
@@ -212,7 +177,7 @@ class Composer(QFrame):
         self.edit.setPlaceholderText(_("Ask something…"))
         self.edit.setAccessibleName(_("Your message"))
         self.attach_button.setAccessibleName(_("Attach files"))
-        self.attach_button.setToolTip(_("Attach text, code, tables or PDF files (Ctrl+Shift+A)"))
+        self.waiting_label.setText(_("The message is sent as soon as its files are read."))
         self.editing_label.setText(_("You are changing an earlier message. The former version is kept."))
         self.cancel_edit_button.setText(_("Cancel"))
         self.cancel_edit_button.setToolTip(_("Leave the message as it was (Esc)"))
@@ -220,10 +185,20 @@ class Composer(QFrame):
 
     def _submit(self) -> None:
         text = self.text()
-        if self._answering or not self._can_send:
+        if self._answering or self._waiting or not self._can_send:
+            return
+        if self._reading and not self._editing:
+            self._wait(True)
             return
         self.edit.clear()
         self.send_requested.emit(text)
+
+    def _wait(self, waiting: bool) -> None:
+        self._waiting = waiting
+        self.edit.setReadOnly(waiting)
+        self._refresh()
+        if waiting:
+            announce(self, self.waiting_label.text())
 
     @property
     def _can_send(self) -> bool:
@@ -232,6 +207,8 @@ class Composer(QFrame):
     def _button(self) -> None:
         if self._answering:
             self.stop_requested.emit()
+        elif self._waiting:
+            self.stop_waiting()
         else:
             self._submit()
 
@@ -251,18 +228,29 @@ class Composer(QFrame):
             self._thinking_reason
             or _("The model thinks before it answers: better for hard questions, but slower. (Ctrl+T)")
         )
-        if self._answering:
+        if self._waiting:
+            self.send_button.setText(_("Stop"))
+            self.send_button.setToolTip(_("Do not send the message yet (Esc)"))
+            self.send_button.setEnabled(True)
+        elif self._answering and not self._asking:
             self.send_button.setText(_("Stop"))
             self.send_button.setToolTip(_("Stop the answer (Esc)"))
             self.send_button.setEnabled(True)
         else:
             self.send_button.setText(_("Send"))
             self.send_button.setToolTip(_("Send (Enter); Shift+Enter begins a new line"))
-            self.send_button.setEnabled(self._can_send)
+            self.send_button.setEnabled(self._can_send and not self._asking)
         self.send_button.setAccessibleName(self.send_button.text())
         self.editing_label.setVisible(self._editing)
         self.cancel_edit_button.setVisible(self._editing)
-        self.attach_button.setVisible(not self._editing)
+        self.waiting_label.setVisible(self._waiting)
+        # It stays where it is, so that the buttons beside it do, too.
+        self.attach_button.setEnabled(not self._editing)
+        self.attach_button.setToolTip(
+            _("The files of a message that was sent stay as they are.")
+            if self._editing
+            else _("Attach text, code, tables or PDF files (Ctrl+Shift+A)")
+        )
         note = _("changed from the model's defaults") if self._options_set else ""
         name = _("Instructions and settings of this chat")
         self.options_button.setAccessibleName(f"{name}, {note}" if note else name)

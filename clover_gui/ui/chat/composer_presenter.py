@@ -6,7 +6,7 @@ Knows the composer and the store's drafts; sending is the answer presenter's mat
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QFileDialog
 from clover_gui.chat.async_store import AsyncChatStore
 from clover_gui.chat.message import Attachment, Message
 from clover_gui.engine.engine import Engine
-from clover_gui.errors import ChatStoreError
+from clover_gui.errors import AttachmentRefused, ChatStoreError
 from clover_gui.i18n import _
 from clover_gui.ui.chat.attachment_tray import AttachmentTray
 from clover_gui.ui.chat.composer import Composer
@@ -40,9 +40,11 @@ class Draft:
 
 
 class ComposerPresenter(QObject):
-    """``refused`` carries why a file cannot go with the message."""
+    """``refused`` carries why files cannot go with the message, ``repeated`` which were there already."""
 
     refused = Signal(object)
+    repeated = Signal(object)
+    editing_changed = Signal()
 
     def __init__(
         self, composer: Composer, engine: Engine, store: AsyncChatStore, tasks: TaskSet, open_chat: OpenChat
@@ -72,12 +74,19 @@ class ComposerPresenter(QObject):
         composer.attach_requested.connect(self._choose_files)
         composer.edit_cancelled.connect(self.cancel_edit)
         self._tray.changed.connect(self._files_changed)
-        self._tray.refused.connect(self.refused)
+        self._tray.reading_changed.connect(composer.set_reading)
+        self._tray.refused.connect(self._refuse)
+        self._tray.repeated.connect(self.repeated)
 
     @property
     def is_editing(self) -> bool:
         """Whether an earlier message is being changed."""
         return self._editing is not None
+
+    @property
+    def edited_id(self) -> int | None:
+        """The message that is being changed."""
+        return self._editing
 
     def model_changed(self) -> None:
         """Count the files with the model that is loaded now."""
@@ -181,7 +190,8 @@ class ComposerPresenter(QObject):
         self._begin_edit(message.id, message.text)
 
     def cancel_edit(self) -> None:
-        """Leave the message as it is."""
+        """Leave the message as it is; or do not send the one that waits for its files."""
+        self._composer.stop_waiting()
         if self.is_editing:
             self._end_edit()
 
@@ -199,19 +209,26 @@ class ComposerPresenter(QObject):
             self._set_aside = self._composer.text()
         self._editing = message_id
         self._composer.set_editing(True)
+        self.editing_changed.emit()
         self._composer.set_text(text)
         self._composer.setFocus()
 
     def _end_edit(self) -> None:
         self._editing = None
         self._composer.set_editing(False)
+        self.editing_changed.emit()
         self._composer.set_text(self._set_aside)
         self._set_aside = ""
 
     # ------------------------------------------------------------ files
 
+    def _refuse(self, errors: Sequence[AttachmentRefused]) -> None:
+        # The message would go without a file that the person gave it.
+        self._composer.stop_waiting()
+        self.refused.emit(errors)
+
     def _files_changed(self) -> None:
-        self._composer.set_may_be_empty(bool(self._tray.files))
+        self._composer.set_may_be_empty(bool(self._tray.files) or self._tray.is_reading)
         self._changed()
 
     def _choose_files(self) -> None:

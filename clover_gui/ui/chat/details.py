@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clover_gui.chat.message import AnswerStats, Message
 from clover_gui.explain.answers import thinking_closed_text
+from clover_gui.explain.sampling_words import named_settings
 from clover_gui.i18n import _, capped, duration, number
 from clover_gui.ui.chat.chat_groups import date_text
 from clover_gui.ui.chat.words import notice_text
@@ -57,7 +58,7 @@ def _answer(message: Message) -> Pairs:
     if stats is not None and stats.model_file:
         pairs.append((_("Model file"), capped(stats.model_file, 200)))
     if stats is not None and stats.settings:
-        pairs.append((_("Settings"), capped(stats.settings, 300)))
+        pairs.append((_("Settings"), capped(named_settings(stats.settings), 600)))
     if stats is not None and stats.seed:
         pairs.append((_("Seed"), str(stats.seed)))
     if message.created:

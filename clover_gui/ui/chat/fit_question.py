@@ -79,18 +79,21 @@ class FitQuestion:
 
     async def _ask_person(self, check: ContextCheck, question: str) -> OverflowChoice:
         self._choice = asyncio.get_running_loop().create_future()
+        self._page.composer.set_asking(True)
+        can_grow = self._recovery.trained_context > check.context_tokens
         self._page.overflow.ask(
-            overflow_text(check),
+            overflow_text(check, can_grow=can_grow),
             len(check.droppable),
             has_history=bool(self._open.messages),
             question=question,
-            can_grow=self._recovery.trained_context > check.context_tokens,
+            can_grow=can_grow,
         )
         try:
             return await self._choice
         finally:
             self._choice = None
             self._page.overflow.hide()
+            self._page.composer.set_asking(False)
 
     def _chosen(self, choice: OverflowChoice) -> None:
         if self._choice is not None and not self._choice.done():

@@ -33,6 +33,8 @@ class ChatListPresenter(QObject):
 
     open_requested = Signal(int, int)
     renamed = Signal(object)
+    title_changed = Signal(str)
+    """The title of the chat that is open, "" for a new one; also when it is the same as before."""
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class ChatListPresenter(QObject):
         self.current_id: int | None = None
         """The chat that is open."""
         self._deleted_id: int | None = None
+        self._deleted_was_open = False
         conversations.chosen.connect(self.open_requested)
         conversations.rename_requested.connect(lambda c, title: self._start(self._rename(c, title), "rename"))
         conversations.delete_requested.connect(lambda c: self._start(self._delete(c), "delete chat"))
@@ -63,6 +66,7 @@ class ChatListPresenter(QObject):
         """Fill the list again, with what is searched for."""
         query = self._list.query
         chats = await self._store.list_chats()
+        self.title_changed.emit(next((chat.title for chat in chats if chat.id == self.current_id), ""))
         hits: dict[int, SearchHit] | None = None
         if query:
             hits = {hit.chat_id: hit for hit in await self._store.search(query)}
@@ -94,6 +98,7 @@ class ChatListPresenter(QObject):
         await self.refresh()
 
     async def _delete(self, chat_id: int) -> None:
+        self._deleted_was_open = self.current_id == chat_id
         await self._leaving(chat_id)
         await self._store.delete_chat(chat_id)
         self._deleted_id = chat_id
@@ -106,7 +111,10 @@ class ChatListPresenter(QObject):
         if self._deleted_id is not None:
             chat_id, self._deleted_id = self._deleted_id, None
             await self._store.undo_delete(chat_id)
-            self.open_requested.emit(chat_id, 0)
+            if self._deleted_was_open and self.current_id is None:
+                self.open_requested.emit(chat_id, 0)
+            else:  # the person is elsewhere, and stays there
+                await self.refresh()
 
     def _notice_action(self, key: str) -> None:
         if key == UNDO_DELETE:

@@ -1,4 +1,4 @@
-"""The row of small buttons at a message: versions, edit, quote, continue, answer again, copy.
+"""The row of small buttons at a message: edit, quote, continue, answer again, copy, versions.
 
 It is one stop for the Tab key; the arrow keys go from button to button. Must not know: messages, their texts.
 """
@@ -62,13 +62,14 @@ class MessageActions(QWidget):
     def _buttons(self) -> list[IconButton]:
         """From left to right."""
         return [
-            self.previous_button,
-            self.next_button,
             self.edit_button,
             self.quote_button,
             self.continue_button,
             self.regenerate_button,
             self.copy_button,
+            # Always drawn: at the right, where the bubble or the edge of the text is.
+            self.previous_button,
+            self.next_button,
         ]
 
     def set_versions(self, current: int, total: int) -> None:
@@ -95,8 +96,9 @@ class MessageActions(QWidget):
 
     def reveal(self, revealed: bool) -> None:
         """Draw the buttons, or only the one that has the focus. Those for versions are always drawn."""
-        for button in self._buttons()[2:]:
-            button.set_revealed(revealed)
+        for button in self._buttons():
+            if button not in (self.previous_button, self.next_button):
+                button.set_revealed(revealed)
 
     def fit(self) -> QSize:
         """Place the buttons offered side by side, and return the size taken."""

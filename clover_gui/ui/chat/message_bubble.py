@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from clover_gui.ui.theme import Theme
@@ -20,7 +20,14 @@ class MessageBubble(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._marked = False
         self.lower()
+
+    def set_marked(self, marked: bool) -> None:
+        """Draw a border around it."""
+        if marked != self._marked:
+            self._marked = marked
+            self.update()
 
     def fit(self, body: PlainBody, width: int, top: int = 0) -> None:
         """Lay the text out, place it and the shape around it at the right of ``width``, below ``top``."""
@@ -36,8 +43,9 @@ class MessageBubble(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setPen(QPen(QColor(self._theme.colors.accent), 2) if self._marked else Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._theme.colors.raised))
         radius = self._theme.space(0.9)
-        painter.drawRoundedRect(self.rect(), radius, radius)
+        area = self.rect().adjusted(1, 1, -1, -1) if self._marked else self.rect()
+        painter.drawRoundedRect(area, radius, radius)
         painter.end()

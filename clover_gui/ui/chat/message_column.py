@@ -39,6 +39,8 @@ class MessageColumn(QWidget):
         self._theme = theme
         self._text_width = 0
         self._sought: tuple[str, Place | None] = ("", None)
+        self._also: tuple[str, ...] = ()
+        self._marked: int | None = None
         self.entries: list[Entry] = []
 
     # Content
@@ -77,6 +79,7 @@ class MessageColumn(QWidget):
         is_last = index == len(self.entries) - 1
         view.set_can_regenerate(is_last)
         view.set_can_continue(is_last and entry.message.can_continue)
+        view.set_marked(index == self._marked)
         self._seek_in(index)
         entry.fitted_width, entry.height = self._text_width, view.height()
         self._connect(view, entry, index)
@@ -136,18 +139,25 @@ class MessageColumn(QWidget):
             if entry.view:
                 entry.view.retranslate()
 
+    def mark(self, index: int | None) -> None:
+        """The message that is being changed, None for none."""
+        self._marked = index
+        for place, entry in enumerate(self.entries):
+            if entry.view:
+                entry.view.set_marked(place == index)
+
     # Searching
 
-    def seek(self, text: str, place: Place | None) -> None:
-        """Mark a text in all messages ("" for none); ``place``: the one looked at."""
-        self._sought = text, place
+    def seek(self, text: str, place: Place | None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text in all messages ("" for none), and ``also`` others; ``place``: the one looked at."""
+        self._sought, self._also = (text, place), also
         for index in range(len(self.entries)):
             self._seek_in(index)
 
     def _seek_in(self, index: int) -> None:
         text, place = self._sought
         if view := self.entries[index].view:
-            view.seek(text, place[1] if place and place[0] == index else None)
+            view.seek(text, place[1] if place and place[0] == index else None, self._also)
 
     def _drop_view(self, entry: Entry) -> None:
         if entry.view:

@@ -44,7 +44,8 @@ class MessageCommands:
     def show_path(self) -> None:
         """The messages of the open chat, from their end."""
         messages = self._open.messages
-        self._page.messages.set_history(history_of(messages, self._open.versions))
+        history = history_of(messages, self._open.versions, can_grow=self._open.can_grow)
+        self._page.messages.set_history(history)
         self._page.show_welcome(not messages)
 
     def go_to(self, message_id: int, query: str = "") -> None:
@@ -56,7 +57,10 @@ class MessageCommands:
         thoughts = self._page.messages.view_at(place).thinking if words else None
         if thoughts is not None and not all(word in message.text.casefold() for word in words):
             thoughts.set_open(True)
-        self._page.messages.scroll_to(place)
+        if words:
+            self._page.messages.show_words(place, query.split())
+        else:
+            self._page.messages.scroll_to(place)
 
     def copy_answer(self) -> None:
         """Put the last answer into the clipboard."""
@@ -67,6 +71,12 @@ class MessageCommands:
         """What the last answer cost."""
         if (answer := self._last(Role.ASSISTANT)) is not None:
             details_dialog(answer, self._theme, self._page.window()).open()
+
+    def mark_edited(self) -> None:
+        """Show which message is being changed, if one is."""
+        edited = self._field.edited_id
+        ids = [message.id for message in self._open.messages]
+        self._page.messages.mark(ids.index(edited) if edited in ids else None)
 
     def edit_last(self) -> None:
         """Change the last message of the person."""

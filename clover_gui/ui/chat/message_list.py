@@ -18,6 +18,7 @@ from clover_gui.ui.chat.message_search import MessageSearch
 from clover_gui.ui.chat.message_view import MessageView, Role
 from clover_gui.ui.chat.reading_area import TEXT_WIDTH_EM, ReadingArea
 from clover_gui.ui.theme import Theme
+from clover_gui.ui.widgets.found_text import places_in
 
 __all__ = ["TEXT_WIDTH_EM", "HistoryMessage", "MessageList"]
 
@@ -100,6 +101,10 @@ class MessageList(ReadingArea):
         """The widget of a message; built now if it was not there. Stored messages may lose theirs again."""
         return self._column.build(index)
 
+    def mark(self, index: int | None) -> None:
+        """Show that this message of the person is being changed; None: none is."""
+        self._column.mark(index)
+
     # Searching
 
     def find_text(self, text: str, forward: bool = True) -> tuple[int, int]:
@@ -116,12 +121,27 @@ class MessageList(ReadingArea):
         self._show_found()
         return found
 
-    def clear_find(self) -> None:
-        """Take the marks of ``find_text`` away; the view stays where it is."""
+    def show_words(self, index: int, words: Sequence[str]) -> None:
+        """Go to the first place of these words in a message, and mark them in all messages."""
+        text = self._column.entries[index].text
+        sought = [" ".join(words)]
+        if not places_in(text, sought[0]):  # one by one, first those of which the message itself has places
+            sought = sorted(words, key=lambda word: not places_in(text, word))
+        places = places_in(text, sought[0])
+        self.scroll_to(index)
+        self._search.text, self._search.place = sought[0], (index, places[0]) if places else None
+        self._column.seek(sought[0], self._search.place, tuple(sought[1:]))
+        self.view_at(index).seek_in_thoughts(sought[0], tuple(sought[1:]))
+        self._show_found()
+
+    def clear_find(self) -> bool:
+        """Take the marks away; the view stays where it is. Whether there were any."""
         self._reveal_found = False
-        if self._search.text:
+        had = bool(self._search.text)
+        if had:
             self._search.clear()
             self._column.seek("", None)
+        return had
 
     def _show_found(self) -> None:
         """Bring the place found into sight, if it is not; a long message may have to be drawn first."""

@@ -206,9 +206,22 @@ class MessageView(QWidget):
         QGuiApplication.clipboard().setText(self.text())
         self.copy_button.show_copied()
 
-    def seek(self, text: str, current: int | None = None) -> None:
-        """Mark a text ("" for none); ``current``: where in the text of the message the one looked at is."""
-        self.body.seek(text, current)
+    def seek(self, text: str, current: int | None = None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text ("" for none), and ``also`` others; ``current``: where in the text of the message the
+        one looked at is."""
+        self.body.seek(text, current, also)
+        if not text:
+            self.seek_in_thoughts("")
+
+    def seek_in_thoughts(self, text: str, also: tuple[str, ...] = ()) -> None:
+        """The same in the thoughts, where these are open."""
+        if self.thinking is not None and self.thinking.body is not None:
+            self.thinking.body.seek(text, None, also)
+
+    def set_marked(self, marked: bool) -> None:
+        """Whether it is this message that is being changed."""
+        if self._bubble is not None:
+            self._bubble.set_marked(marked)
 
     def found_rect(self) -> QRect | None:
         """Where the place looked at is drawn, in own coordinates; None if it is not (yet)."""

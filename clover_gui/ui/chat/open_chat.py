@@ -59,8 +59,9 @@ class OpenChat:
         if preset.thinking is not None:
             self.thinking = preset.thinking
 
-    async def load(self, chat_id: int, message_id: int = 0) -> None:
-        """Open a chat of the store; ``message_id`` shall be on the path that is shown.
+    async def load(self, chat_id: int, message_id: int = 0, query: str = "") -> int:
+        """Open a chat of the store; ``message_id`` shall be on the path that is shown, or another message
+        that has all words of ``query`` in its place. Returns the message that is on it, 0 for none.
 
         Raises:
             ChatStoreError: it is not there or cannot be read.
@@ -68,11 +69,18 @@ class OpenChat:
         chat = await self._store.chat(chat_id)
         messages = await self._store.messages(chat_id)
         if message_id and all(message.id != message_id for message in messages):
-            chat = await self._store.show_message(message_id)
-            messages = await self._store.messages(chat_id)
+            # What the person sees of the chat stays, if it has the words too.
+            words = query.casefold().split()
+            found = [m.id for m in messages if words and has_words(m, words)]
+            if found:
+                message_id = found[-1]
+            else:
+                chat = await self._store.show_message(message_id)
+                messages = await self._store.messages(chat_id)
         self.versions = await self._store.versions(chat_id)
         self._take(chat)
         self.messages = messages
+        return message_id
 
     async def reload_versions(self) -> None:
         """After a message has got another version."""
@@ -131,10 +139,19 @@ class OpenChat:
         return check_of(counted, [(message,)])
 
     @property
-    def context_used(self) -> int:
-        """Tokens that the context held after the last answer; 0 if that is not known."""
-        last = self.messages[-1] if self.messages else None
-        return last.stats.context_used if last is not None and last.stats is not None else 0
+    def context_used(self) -> int | None:
+        """Tokens that the context held after the last answer; None if that is not known, for example because
+        the answer was interrupted."""
+        if not self.messages:
+            return 0
+        stats = self.messages[-1].stats
+        return stats.context_used if stats is not None and stats.context_used else None
+
+    @property
+    def can_grow(self) -> bool:
+        """Whether the loaded model was made for a larger context than it has now."""
+        loaded = self._engine.loaded
+        return loaded is not None and loaded.trained_context > loaded.context
 
     def _renew(self, chat: Chat) -> None:
         """The store's new state of a chat, unless another one was opened meanwhile."""
@@ -145,3 +162,9 @@ class OpenChat:
         self.chat = chat
         self.session = ChatSession(self._engine, self._store, chat)
         self.options, self.system_prompt = chat.options, chat.system_prompt
+
+
+def has_words(message: Message, words: Sequence[str]) -> bool:
+    """Whether the message with its thoughts, or one of its files, has all of these (in small letters)."""
+    texts = [f"{message.text}\n{message.thinking}", *(f"{f.name}\n{f.text}" for f in message.attachments)]
+    return any(all(word in text.casefold() for word in words) for text in texts)

@@ -48,6 +48,10 @@ class UsualValues:
     source: str = ""
     precise_source: str = ""
     can_switch_thinking: bool = True
+    no_thinking: str = ""
+    """Why the model does not think before it answers; "": it does."""
+    context: int = 0
+    """Tokens of the loaded model's context; no text of it can be longer. 0: not known."""
 
     def presets(self) -> tuple[MakersPreset, ...]:
         """For the top of the list of presets."""
@@ -83,7 +87,7 @@ class OptionsDialog(QDialog):
         self._filling = False
         options = values.options
         self._precise = options.precise and usual.precise is not None
-        texts = {text.field: text for text in (*sampling_settings(), *limit_settings())}
+        texts = {text.field: text for text in (*sampling_settings(), *self._limits())}
         self.presets = PresetBar(usual.presets(), presets, values, theme)
         self.instructions = QPlainTextEdit(values.instructions)
         self.instructions.setProperty("kind", "field")
@@ -107,6 +111,8 @@ class OptionsDialog(QDialog):
             for text in texts.values()
             if text.step and text.field in _SLIDERS
         }
+        if usual.no_thinking:
+            self.sliders["thinking_tokens"].disable(usual.no_thinking)
         self.defaults_button = QPushButton(_("Back to the model's defaults"))
         self.defaults_button.clicked.connect(self._reset)
         self._place(theme, texts)
@@ -183,6 +189,10 @@ class OptionsDialog(QDialog):
         self.saved.emit(self.values())
         self.accept()
 
+    def reject(self) -> None:
+        self.presets.take_deletions_back()
+        super().reject()
+
     def _changed(self) -> None:
         """Something was set by hand."""
         if not self._filling:
@@ -210,13 +220,21 @@ class OptionsDialog(QDialog):
         self.presets.show_values(self.values())
 
     def _show_usual(self) -> None:
-        for text in (*sampling_settings(), *limit_settings()):
+        for text in (*sampling_settings(), *self._limits()):
             if text.field in self.sliders:
                 self.sliders[text.field].set_usual(self._usual_of(text))
 
+    def _limits(self) -> list[SettingText]:
+        """Thoughts and answer can be no longer than the context."""
+        most = self._usual.context
+        return [
+            dataclasses.replace(text, high=min(text.high, most)) if most and text.field in _LIMITS else text
+            for text in limit_settings()
+        ]
+
     def _usual_of(self, text: SettingText) -> float:
         if text.field in _LIMITS:
-            return float(getattr(Limits(), text.field))
+            return min(text.high, float(getattr(Limits(), text.field)))
         usual = self._usual.thinking if self.think.isChecked() else self._usual.direct
         precise = self._usual.precise if self._precise and self.think.isChecked() else None
         return float(getattr(precise or usual, text.field))

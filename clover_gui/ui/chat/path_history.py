@@ -12,17 +12,20 @@ from clover_gui.ui.chat.history import HistoryMessage
 from clover_gui.ui.chat.words import answer_action, details_text, notice_text
 
 
-def history_of(messages: Sequence[Message], versions: Versions) -> list[HistoryMessage]:
+def history_of(
+    messages: Sequence[Message], versions: Versions, *, can_grow: bool = False
+) -> list[HistoryMessage]:
     """The path in the form that the conversation takes.
 
     The message above one that begins the context carries the mark; only the last answer can be gone on with.
+    ``can_grow``: the model can be loaded with a larger context.
     """
     shown = []
     for place, message in enumerate(messages):
         stats = message.stats
         following = messages[place + 1] if place + 1 < len(messages) else None
         version, count = version_of(message, versions)
-        notices = [notice_text(message)]
+        notices = [notice_text(message, can_grow=can_grow)]
         if following is not None and following.begins_context:
             notices.append(dropped_text(0))
         shown.append(

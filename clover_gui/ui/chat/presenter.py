@@ -27,6 +27,7 @@ from clover_gui.ui.chat.chat_settings import ChatSettings
 from clover_gui.ui.chat.chat_switch import ChatSwitch
 from clover_gui.ui.chat.composer_presenter import ComposerPresenter
 from clover_gui.ui.chat.engine_recovery import CHOOSE_MODEL
+from clover_gui.ui.chat.file_notices import FileNotices
 from clover_gui.ui.chat.list_presenter import ChatListPresenter
 from clover_gui.ui.chat.makers_values import MakersValues
 from clover_gui.ui.chat.message_commands import MessageCommands
@@ -35,7 +36,7 @@ from clover_gui.ui.chat.moves import Moves
 from clover_gui.ui.chat.open_chat import OpenChat
 from clover_gui.ui.chat.options_dialog import OptionsDialog
 from clover_gui.ui.chat.question import Question
-from clover_gui.ui.chat.words import CONTINUE, REGENERATE
+from clover_gui.ui.chat.words import CONTINUE, REGENERATE, SAVING
 from clover_gui.ui.gauges.readings import ContextReading
 from clover_gui.ui.links import ask_to_open
 from clover_gui.ui.tasks import TaskSet
@@ -78,6 +79,7 @@ class ChatPresenter(QObject):
         self._settings = ChatSettings(page, theme, engine, self._open, makers, book, self._start)
         self._field = ComposerPresenter(page.composer, engine, store, tasks, self._open)
         self._answers = AnswerPresenter(page, engine, tasks, self._open, makers, recover=recover)
+        self._file_notices = FileNotices(page.notice)
         self._moves = Moves(self._leave_chat, self._field.stay)
         self.messages = MessageCommands(
             page, theme, store, self._open, self._field, self._moves, lambda: self.answering
@@ -104,11 +106,15 @@ class ChatPresenter(QObject):
         composer.thinking_changed.connect(lambda on: start(self._open.set_thinking(on), "thinking switch"))
         composer.options_requested.connect(self.show_options)
         composer.recall_requested.connect(self.messages.edit_last)
-        self._field.refused.connect(self._show_error)
+        self._field.editing_changed.connect(self.messages.mark_edited)
+        files = self._file_notices
+        self._field.refused.connect(files.refused)
+        self._field.repeated.connect(files.repeated)
 
     def _connect_page(self) -> None:
         page, start = self._page, self._start
         page.conversations.new_requested.connect(lambda: start(self.new_chat(), "new chat"))
+        self.list.title_changed.connect(page.show_title)
         self.list.open_requested.connect(lambda c, m: start(self.open_chat(c, m), "open chat"))
         self._answers.saved.connect(lambda: start(self._switch.show_in_list(), "chat list"))
         self._answers.finished.connect(self.answer_finished)
@@ -265,7 +271,8 @@ class ChatPresenter(QObject):
     # ------------------------------------------------------------ small things
 
     def _show_error(self, error: CloverError) -> None:
-        self._page.notice.show_notice(explain(error).text, NoticeKind.ERROR)
+        about = SAVING if isinstance(error, ChatStoreError) else ""
+        self._page.notice.show_notice(explain(error).text, NoticeKind.ERROR, about=about, of_chat=True)
 
     def _notice_action(self, key: str) -> None:
         if key == NEW_CHAT:

@@ -53,16 +53,22 @@ class PresetBar(QWidget):
         """Of two presets with the same values the one that was chosen."""
         self._by_hand: Preset | None = None
         """Values that are in no preset; they stay within reach while others are looked at."""
+        self._deleted: list[tuple[Preset, bool]] = []
+        """What was deleted here, and whether it was the one for new chats; the last one is last."""
         self.combo = QComboBox()
         self.combo.setAccessibleName(_("Preset"))
         self.combo.activated.connect(self._choose)
         self.save_button = QPushButton(_("Save as preset…"))
         self.rename_button = QPushButton(_("Rename…"))
         self.delete_button = QPushButton(_("Delete"))
+        self.undo_button = QPushButton(_("Undo"))
+        self.undo_button.setAccessibleName(_("Bring the deleted preset back"))
+        self.undo_button.hide()
         for button, action in (
             (self.save_button, self._ask_name),
             (self.rename_button, self._ask_other_name),
             (self.delete_button, self._delete),
+            (self.undo_button, self._undo),
         ):
             button.setAutoDefault(False)
             button.clicked.connect(action)
@@ -75,7 +81,7 @@ class PresetBar(QWidget):
         self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.note.setWordWrap(True)
         buttons = QHBoxLayout()
-        for widget in (self.save_button, self.rename_button, self.delete_button):
+        for widget in (self.save_button, self.rename_button, self.delete_button, self.undo_button):
             buttons.addWidget(widget)
         buttons.addStretch(1)
         layout = QVBoxLayout(self)
@@ -170,11 +176,36 @@ class PresetBar(QWidget):
         own = self._own
         if own is not None:
             self._by_hand = replace(own, name="")
+            self._deleted.append((own, self._presets.default == own.name))
             self._keep(self._presets.without(own.name))
-            text = _("{name} is deleted. Its values are still set here and can be saved again.")
+            text = _("{name} is deleted. Its values are still set here. Undo or Cancel brings it back.")
             self.note.setText(text.format(name=own.name))
             self.note.show()
-            self.combo.setFocus()  # the button that had it is off now
+            self.undo_button.show()
+            self.undo_button.setFocus()  # the button that had it is off now
+
+    def _undo(self) -> None:
+        self._name = self._deleted[-1][0].name
+        self._bring_back([self._deleted.pop()])
+        if not self._deleted:
+            self.combo.setFocus()
+            self.undo_button.hide()
+
+    def take_deletions_back(self) -> None:
+        """The person has cancelled: what was deleted here is there again."""
+        deleted, self._deleted = self._deleted, []
+        if deleted:
+            self._bring_back(deleted[::-1])
+
+    def _bring_back(self, deleted: Sequence[tuple[Preset, bool]]) -> None:
+        presets = self._presets
+        for preset, was_default in deleted:
+            if presets.named(preset.name) is not None:
+                continue  # another one was saved under its name
+            presets = presets.with_entry(preset)
+            if was_default and not presets.default:
+                presets = presets.with_default(preset.name)
+        self._keep(presets)
 
     def _set_default(self, on: bool) -> None:
         own = self._own

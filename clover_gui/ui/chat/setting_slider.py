@@ -1,4 +1,4 @@
-"""One number of a model's settings: name, slider, value, and whether it is still the model's own.
+"""One number of a model's settings: name, slider, value to type, and whether it is still the model's own.
 
 Must not know: what the number means.
 """
@@ -9,9 +9,10 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QSlider
 
 from clover_gui.explain.sampling_words import SettingText
-from clover_gui.i18n import _, number
+from clover_gui.i18n import _
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.buttons import IconButton
+from clover_gui.ui.widgets.number_box import NumberBox
 
 
 class SettingSlider(QObject):
@@ -40,8 +41,11 @@ class SettingSlider(QObject):
         self.slider.setToolTip(text.explanation)
         self.slider.setAccessibleName(text.title)
         self.slider.setMinimumWidth(theme.space(9))
-        self.shown = QLabel()
-        self.shown.setMinimumWidth(theme.space(5.5))
+        self.shown = NumberBox(text.low, text.high, text.step, self._decimals, text.off)
+        self.shown.setMinimumWidth(theme.space(7))
+        self.shown.setAccessibleName(_("{name}, value").format(name=text.title))
+        self.shown.setToolTip(text.explanation)
+        self.shown.value_changed.connect(self._typed)
         self.reset_button = IconButton(
             theme, "regenerate", _("Back to the model's value: {name}").format(name=text.title)
         )
@@ -52,6 +56,14 @@ class SettingSlider(QObject):
     def place(self, grid: QGridLayout, row: int) -> None:
         for column, widget in enumerate((self.title, self.slider, self.shown, self.reset_button)):
             grid.addWidget(widget, row, column)
+
+    def disable(self, reason: str) -> None:
+        """It cannot be set with this model; the reason is its tool tip."""
+        for widget in (self.title, self.slider, self.shown):
+            widget.setEnabled(False)
+            widget.setToolTip(reason)
+        self.slider.setAccessibleDescription(reason)
+        self.reset_button.setEnabled(False)
 
     def reset(self) -> None:
         """Back to the model's own value."""
@@ -69,10 +81,17 @@ class SettingSlider(QObject):
         self._show()
 
     def _moved(self, steps: int) -> None:
-        value = self._text.low + steps * self._text.step
-        self.value = round(value, self._decimals) if self._decimals else round(value)
+        self._take(self._text.low + steps * self._text.step)
         self._show_value()
         self.changed.emit()
+
+    def _typed(self, value: float) -> None:
+        self._take(value)
+        self._show()
+        self.changed.emit()
+
+    def _take(self, value: float) -> None:
+        self.value = round(value, self._decimals) if self._decimals else round(value)
 
     def _show(self) -> None:
         value = self._usual if self.value is None else self.value
@@ -83,15 +102,14 @@ class SettingSlider(QObject):
 
     def _show_value(self) -> None:
         value = self._usual if self.value is None else self.value
-        off = self._text.off if value <= self._text.low else ""
-        words = off or number(value, self._decimals)
-        self.shown.setText(words)
+        self.shown.set_value(value)
+        words = self.shown.text()
         mine = self.value is not None
-        self.shown.setProperty("kind", "" if mine else "muted")
-        self.shown.style().unpolish(self.shown)
-        self.shown.style().polish(self.shown)
-        self.reset_button.setEnabled(mine)
+        self.shown.set_own(mine)
+        self.reset_button.setEnabled(mine and self.slider.isEnabled())
         self.reset_button.set_revealed(mine)
+        if not self.slider.isEnabled():
+            return  # the reason stands there
         self.slider.setAccessibleDescription(
             words if mine else _("{value}, the model's own value").format(value=words)
         )

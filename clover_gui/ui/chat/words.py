@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clover_gui.chat.continuing import can_continue
 from clover_gui.chat.message import AnswerStats, Message, MessageState, Role
-from clover_gui.engine.protocol import STOP_LOOP, STOP_NOT_A_NUMBER
+from clover_gui.engine.protocol import CAUSE_REPETITION, STOP_LOOP, STOP_NOT_A_NUMBER
 from clover_gui.explain.answers import (
     empty_answer_text,
     ending_text,
@@ -12,8 +12,11 @@ from clover_gui.explain.answers import (
     unasked_thinking_text,
 )
 from clover_gui.i18n import _, duration, ngettext, number
+from clover_gui.ui.shortcuts import Keys, native
 
 REGENERATE, CONTINUE = "regenerate", "continue"
+SAVING = "saving"
+"""The matter of notices about what cannot be saved, and is saved again."""
 
 
 def details_text(stats: AnswerStats | None) -> str:
@@ -40,12 +43,15 @@ def details_text(stats: AnswerStats | None) -> str:
     return " · ".join(parts)
 
 
-def notice_text(message: Message, *, unasked_thinking: bool = False) -> str:
-    """How an answer ended, and what else went another way than expected; "" for one that is complete."""
+def notice_text(message: Message, *, unasked_thinking: bool = False, can_grow: bool = False) -> str:
+    """How an answer ended, and what else went another way than expected; "" for one that is complete.
+
+    ``can_grow``: the model can be loaded with a larger context.
+    """
     if message.role is not Role.ASSISTANT:
         return ""
     stats = message.stats
-    parts = [_ending(message)]
+    parts = [_ending(message, can_grow=can_grow)]
     if stats is not None:
         parts.append(thinking_closed_text(stats.thinking_closed, stats.thinking_tokens))
     if unasked_thinking:
@@ -53,7 +59,7 @@ def notice_text(message: Message, *, unasked_thinking: bool = False) -> str:
     return " ".join(filter(None, parts))
 
 
-def _ending(message: Message) -> str:
+def _ending(message: Message, *, can_grow: bool) -> str:
     cause = message.stats.cause if message.stats else ""
     match message.state:
         case MessageState.STOPPED:
@@ -63,6 +69,8 @@ def _ending(message: Message) -> str:
         case MessageState.CUT_LENGTH:
             return _("Cut short: the answer reached its maximum length.")
         case MessageState.CUT_CONTEXT:
+            if not can_grow:
+                return _("Cut short: the context is full. Begin a new chat.")
             return _(
                 "Cut short: the context is full. Begin a new chat, or load the model with a larger context."
             )
@@ -71,11 +79,18 @@ def _ending(message: Message) -> str:
         case MessageState.FAILED:
             return _("The answer failed here.")
         case MessageState.LOOPED:
-            return ending_text(STOP_LOOP, cause)
+            where = _where_to_change() if cause == CAUSE_REPETITION else ""
+            return f"{ending_text(STOP_LOOP, cause)} {where}".strip()
         case MessageState.BROKEN:
             return ending_text(STOP_NOT_A_NUMBER, cause)
         case _:
             return "" if message.text.strip() else empty_answer_text(message.stats)
+
+
+def _where_to_change() -> str:
+    return _("Both are under “This chat” ({keys}): “{penalty}” and “{freedom}”.").format(
+        keys=native(Keys.OPTIONS), penalty=_("Against repetition"), freedom=_("Freedom")
+    )
 
 
 def answer_action(message: Message) -> tuple[str, str] | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from clover_gui.ui.widgets.elided_label import ElidedLabel
 
@@ -28,10 +28,10 @@ class Gauge(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)  # for the ring of the focus
         self._active = False
-        # The caption gives way before the figures do.
+        self._value = self._short = ""
         self.caption_label = ElidedLabel()
         self.caption_label.setObjectName("gaugeCaption")
-        self.value_label = QLabel()
+        self.value_label = ElidedLabel()
         self.value_label.setObjectName("gaugeValue")
         self.value_label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         graphic.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -65,12 +65,31 @@ class Gauge(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def show_text(self, caption: str, value: str, details: str) -> None:
-        """Set all texts; ``details`` is what hovering or a screen reader tells."""
-        if self.caption_label.text() != caption:
-            self.caption_label.setText(caption)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """The value gives way before the caption does: its short form, where there is one."""
+        metrics = self.value_label.fontMetrics()
+        needed = self.caption_label.sizeHint().width() + metrics.horizontalAdvance(self._value)
+        gaps = metrics.height()
+        narrow = self.isVisible() and needed + gaps > self.width()
+        value = self._short if narrow and self._short else self._value
         if self.value_label.text() != value:
             self.value_label.setText(value)
+
+    def show_text(self, caption: str, value: str, details: str, short: str = "") -> None:
+        """Set all texts; ``details`` is what hovering or a screen reader tells, ``short`` the value where the
+        window is narrow."""
+        if self.caption_label.text() != caption:
+            self.caption_label.setText(caption)
+        self._value, self._short = value, short
+        self._fit()
         if self.toolTip() != details:
             self.setToolTip(details)
             self.setAccessibleDescription(details)

@@ -74,5 +74,7 @@ class SpeedReading:
 
 @dataclass(frozen=True, slots=True)
 class ContextReading:
-    used: int = 0
+    """``used`` None: not known."""
+
+    used: int | None = 0
     total: int = 0

@@ -21,7 +21,8 @@ from clover_gui.ui.shortcuts import Keys, native
 from clover_gui.ui.theme import Theme
 from clover_gui.ui.widgets.elided_label import ElidedLabel
 
-ONE_ROW_EM = 60
+GAUGE_EM = 15
+"""In one row each has at least so much."""
 MINIMUM_EM = 24
 
 
@@ -51,8 +52,9 @@ class GaugeStrip(QWidget):
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(self.fontMetrics().height())
-        self._columns = 0
-        self._place(4)
+        self._places: tuple[tuple[int, int, int], ...] = ()
+        self._has_card = True
+        self._place()
         self._last_speed = SpeedReading()
         self._last_context = ContextReading()
         self._last_memory: MemoryReading | None = None
@@ -62,20 +64,32 @@ class GaugeStrip(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place(4 if self.width() >= ONE_ROW_EM * self._theme.em else 2)
+        self._place()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(round(MINIMUM_EM * self._theme.em), super().minimumSizeHint().height())
 
-    def _place(self, columns: int) -> None:
-        """All in one row, or in two where the window is narrow."""
-        if columns == self._columns:
+    def _place(self) -> None:
+        """All in one row, or in two where the window is narrow; without a graphics card there is one less."""
+        gauges = (self.speed, self.context, *((self.vram,) if self._has_card else ()), self.ram)
+        columns = len(gauges) if self.width() >= len(gauges) * GAUGE_EM * self._theme.em else 2
+        places = tuple((index // columns, index % columns, 1) for index in range(len(gauges)))
+        if len(gauges) % columns:  # the last one takes what is left of its row
+            places = (*places[:-1], (*places[-1][:2], columns))
+        if places == self._places:
             return
         for column in range(4):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
-        for index, gauge in enumerate((self.speed, self.context, self.vram, self.ram)):
-            self._grid.addWidget(gauge, index // columns, index % columns)
-        self._columns = columns
+        self._grid.removeWidget(self.vram)
+        self.vram.setVisible(self._has_card)
+        for gauge, (row, column, width) in zip(gauges, places, strict=True):
+            self._grid.addWidget(gauge, row, column, 1, width)
+        self._places = places
+
+    def _show_card(self, has_card: bool) -> None:
+        if has_card != self._has_card:
+            self._has_card = has_card
+            self._place()
 
     def show_speed(self, reading: SpeedReading) -> None:
         """Speed now and on average while writing, and of the last reading of a prompt."""
@@ -105,7 +119,7 @@ class GaugeStrip(QWidget):
         """How much of the context is filled."""
         self._last_context = reading
         colors = self._theme.colors
-        share = reading.used / reading.total if reading.total else 0.0
+        share = (reading.used or 0) / reading.total if reading.total else 0.0
         color = QColor(colors.warning if share >= WARN_SHARE else colors.gauge_context)
         self._context_bar.show_segments((Segment(share, color),), QColor(colors.gauge_free))
         if not reading.total:
@@ -113,11 +127,17 @@ class GaugeStrip(QWidget):
                 _("Context"), "–", _("Shows how much of the chat the model can still hold.")
             )
             return
-        value = _("{used} of {total}").format(used=number(reading.used), total=number(reading.total))
+        if reading.used is None:
+            value = _("{used} of {total}").format(used="–", total=number(reading.total))
+            details = _("How much of this chat the model holds is known again with the next answer.")
+            self.context.show_text(_("Context"), value, details)
+            return
+        used = number(reading.used)
+        value = _("{used} of {total}").format(used=used, total=number(reading.total))
         details = _("The model holds {used} of at most {total} tokens of this chat.").format(
-            used=number(reading.used), total=number(reading.total)
+            used=used, total=number(reading.total)
         )
-        self.context.show_text(_("Context"), value, details)
+        self.context.show_text(_("Context"), value, details, used)
 
     def show_plan(self, plan: FitPlan | None) -> None:
         """What is loaded: the bars then divide our part as the plan did. None: nothing is loaded."""
@@ -147,6 +167,7 @@ class GaugeStrip(QWidget):
             ram, ram_need = _with_gpu_part(ram, plan), plan.ram + plan.gpu
         self._show_level(self.ram, self._ram_bar, _("RAM"), ram, ram_need)
         self._vram_curve.setVisible(reading.vram is not None)
+        self._show_card(reading.vram is not None or (plan is not None and bool(plan.devices)))
         if reading.vram is None:
             self._vram_bar.show_segments((), QColor(self._theme.colors.gauge_free))
             if plan is not None and plan.devices:
@@ -179,10 +200,10 @@ class GaugeStrip(QWidget):
         ).format(planned=planned)
         self._show_text(self.vram, _("Graphics memory"), "–", details)
 
-    def _show_text(self, gauge: Gauge, caption: str, value: str, details: str) -> None:
+    def _show_text(self, gauge: Gauge, caption: str, value: str, details: str, short: str = "") -> None:
         """With what pressing the gauge does."""
         more = _("Press it to see and change what lies where ({keys}).").format(keys=native(Keys.MEMORY))
-        gauge.show_text(caption, value, "\n".join(filter(None, (details, more))))
+        gauge.show_text(caption, value, "\n".join(filter(None, (details, more))), short)
 
     def refresh(self) -> None:
         """Write all texts and colours again, after a change of theme or language."""
@@ -233,7 +254,7 @@ class GaugeStrip(QWidget):
                 )
                 for place, card in enumerate(cards, 1)
             ]
-        self._show_text(gauge, caption, value, "\n".join(lines))
+        self._show_text(gauge, caption, value, "\n".join(lines), size(level.used))
 
 
 def _with_gpu_part(level: MemoryLevel, plan: FitPlan) -> MemoryLevel:

@@ -73,13 +73,13 @@ class MemoryPanelPresenter(QObject):
 
     # ------------------------------------------------------------ what happens elsewhere
 
-    def model_loaded(self, ready: ReadyToChat, by_hand: PlanWishes) -> None:
-        """A model is there; ``by_hand`` is what was set for it."""
+    def model_loaded(self, ready: ReadyToChat, by_hand: PlanWishes, *, as_last_time: bool = False) -> None:
+        """A model is there; ``by_hand`` is what was set for it, ``as_last_time``: in an earlier run."""
         self._ready, self._loading = ready, False
         self._by_hand = self._loaded_by_hand = by_hand
         controls = self._panel.controls
         gpus = usable_gpus(ready.machine, ready.info) if ready.info is not None else ()
-        controls.show_wishes(by_hand)
+        controls.show_wishes(by_hand, as_last_time=as_last_time)
         controls.show_graphics(gpus, ready.wishes.graphics)
         self.refresh()
 
@@ -196,7 +196,7 @@ class MemoryPanelPresenter(QObject):
         notes += [warning_text(word) for word in plan.warnings]
         notes.append(left_out_text(plan.left_out))
         return PanelContent(
-            _("As it would be with these settings") if is_other(plan, ready.plan) else "",
+            _("As it would be with these settings") if is_other(plan, ready.plan) else _("As it is loaded"),
             pools_of(plan),
             describe_speed(plan.speed) if plan.speed is not None else "",
             tuple(note for note in notes if note),
@@ -224,7 +224,8 @@ def _refused(found: Preview) -> PanelContent:
             cure=cure_text(found.cure),
         )
     text = _("It does not fit. {reason}").format(reason=words.sentence)
-    return PanelContent("", (pool,), refusal=f"{text} {words.next_step}")
+    state = _("As it would be with these settings")
+    return PanelContent(state, (pool,), refusal=f"{text} {words.next_step}")
 
 
 def _measured_lines(measured: Measured | None) -> list[str]:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -61,8 +62,13 @@ class EnginePage(SettingsPage):
         self.add(_row(self.file_button, self.look_button))
         presenter.changed.connect(self._show)
         presenter.progressed.connect(self._show_progress)
+        presenter.look()  # first: what was worded before may be in another language
         self._show(presenter.view)
-        presenter.look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if not event.spontaneous():
+            self._presenter.message_seen()
 
     # ------------------------------------------------------------ parts
 
@@ -107,9 +113,7 @@ class EnginePage(SettingsPage):
             self._fill(self._installed, [self._installed_card(row, view.busy) for row in view.rows])
         offered = (view.suggestions, view.obstacles, view.busy)
         if offered != (old.suggestions, old.obstacles, old.busy) or not self._suggested.count():
-            cards: list[QWidget] = [self._suggestion_card(row, view.busy) for row in view.suggestions]
-            cards += [note_label(text) for text in view.obstacles]
-            self._fill(self._suggested, cards or [note_label(_("Looking at the machine…"))])
+            self._fill(self._suggested, self._suggestions(view) or [note_label(_("Looking at the machine…"))])
         self.message.setText(view.message)
         self.message.setObjectName("warningNote" if view.failed else "note")
         self.message.style().unpolish(self.message)
@@ -173,12 +177,36 @@ class EnginePage(SettingsPage):
             buttons.append(remove)
         return _engine_card(row.title, row.lines, row.state, row.warning, buttons, busy)
 
-    def _suggestion_card(self, row: SuggestionRow, busy: bool) -> QFrame:
+    def _suggestions(self, view: EngineView) -> list[QWidget]:
+        """What would be better first, then what stands in the way of that, then the fall-back."""
+        better = [row for row in view.suggestions if not row.is_fallback]
+        shown: list[QWidget] = [self._suggestion_card(row, view.busy) for row in better]
+        shown += [note_label(text) for text in view.obstacles]
+        if view.suggestions and not shown:
+            shown.append(note_label(_("No graphics card was found that another engine would make use of.")))
+        return shown + [self._fallback(row, view.busy) for row in view.suggestions if row.is_fallback]
+
+    def _fallback(self, row: SuggestionRow, busy: bool) -> QWidget:
+        button = self._install_button(row)
+        button.setProperty("kind", "quiet")
+        button.setEnabled(not busy)
+        holder = QWidget()
+        layout = QHBoxLayout(holder)
+        layout.setContentsMargins(0, 0, 0, 0)
+        text = _("{engine}, as a fall-back: {reason}").format(engine=row.title, reason=row.reason)
+        layout.addWidget(note_label(text), 1)
+        layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return holder
+
+    def _install_button(self, row: SuggestionRow) -> QPushButton:
         button = QPushButton(_("Install again…") if row.installed else _("Install…"))
         button.setAccessibleName(_("Install {engine}").format(engine=row.title))
         button.clicked.connect(partial(self._presenter.ask, row.set_name))
+        return button
+
+    def _suggestion_card(self, row: SuggestionRow, busy: bool) -> QFrame:
         state = _("Installed") if row.installed else ""
-        return _engine_card(row.title, (row.reason,), state, "", [button], busy)
+        return _engine_card(row.title, (row.reason,), state, "", [self._install_button(row)], busy)
 
     def _choose_file(self) -> None:
         dialog = QFileDialog(self, _("Install an engine from a file"))

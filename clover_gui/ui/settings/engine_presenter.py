@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -23,7 +24,6 @@ from clover_gui.explain.flavour_words import (
     install_failure_text,
     obstacle_text,
     progress_text,
-    suitable_text,
 )
 from clover_gui.flavours.flavour import BUILT_IN, Flavour
 from clover_gui.flavours.install import Found, Installer, Progress, Step
@@ -31,13 +31,14 @@ from clover_gui.flavours.platform_tags import this_platform
 from clover_gui.flavours.published import index_address
 from clover_gui.flavours.selection import FlavourFailure, FlavourSelection
 from clover_gui.flavours.store import FlavourStore
-from clover_gui.flavours.suitable import obstacles, suggestions
+from clover_gui.flavours.suitable import Why, obstacles, suggestions
 from clover_gui.hardware.backends import Backends, probe_backends
 from clover_gui.hardware.machine import Machine
 from clover_gui.hardware.probe import probe_machine
 from clover_gui.i18n import _, capped, file_size
 from clover_gui.settings import Settings
 from clover_gui.ui.settings.engine_view import EngineRow, EngineView, SuggestionRow
+from clover_gui.ui.settings.engine_words import installed_text, nothing, own_facts, reason_text, stopped_text
 from clover_gui.ui.tasks import TaskSet
 
 
@@ -76,7 +77,8 @@ class EnginePresenter(QObject):
         self._machine: tuple[Machine, Backends] | None = None
         self._info: EngineInfo | None = None
         self._found: Found | None = None
-        self._message, self._failed = "", False
+        self._message: Callable[[], str] = nothing
+        self._failed = False
         self._work: asyncio.Task[None] | None = None
         self._view = EngineView()
         selection.fell_back.append(self._tell_fall_back)
@@ -116,7 +118,7 @@ class EnginePresenter(QObject):
 
     def use(self, key: str) -> None:
         """Choose an installed engine; it is taken at once unless a model is loaded."""
-        self._say("")
+        self._say(nothing)
         self._choose(key)
         self._tasks.start(self._look(), "engines")
 
@@ -127,7 +129,12 @@ class EnginePresenter(QObject):
     def reload(self) -> None:
         """Load the model again, with the chosen engine."""
         self._restart(True)
-        self._say("")
+        self._say(nothing)
+
+    def message_seen(self) -> None:
+        """The page was left: what it told of the last step has been read."""
+        if self._message is not nothing:
+            self._say(nothing)
 
     async def end(self) -> None:
         """Stop what is going on and wait for it."""
@@ -148,7 +155,7 @@ class EnginePresenter(QObject):
     def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
         if self._work is not None and not self._work.done():
             return
-        self._message, self._failed = "", False
+        self._message, self._failed = nothing, False
 
         async def run() -> None:
             try:
@@ -156,7 +163,7 @@ class EnginePresenter(QObject):
                     await self._probe()
                 await work()
             except CloverError as error:
-                self._say(install_failure_text(error), failed=True)
+                self._say(partial(install_failure_text, error), failed=True)
 
         self._work = self._tasks.start(run(), "engine installation")
         # Not in the coroutine: one that is stopped before its first step runs nothing at all.
@@ -166,7 +173,7 @@ class EnginePresenter(QObject):
     def _ended(self, work: asyncio.Task[None]) -> None:
         self._work = None
         if work.cancelled():
-            self._message = _("Stopped. Nothing was changed; what was downloaded is kept.")
+            self._message = stopped_text
         self._show()
 
     async def _probe(self) -> None:
@@ -190,10 +197,7 @@ class EnginePresenter(QObject):
         self._found = None
         flavour = await installation
         self._choose(flavour.key)
-        text = _("Installed and tried: {title}.").format(title=flavour_title(flavour))
-        if self._is_loaded():
-            text += " " + _("It is used from the next time a model is loaded.")
-        self._say(text)
+        self._say(partial(installed_text, flavour, later=self._is_loaded()))
 
     async def _remove(self, key: str) -> None:
         if self._selection.chosen == key:
@@ -228,7 +232,8 @@ class EnginePresenter(QObject):
     def _title(self, key: str) -> str:
         return flavour_title(self._store.get(key), key)
 
-    def _say(self, text: str, *, failed: bool = False) -> None:
+    def _say(self, text: Callable[[], str], *, failed: bool = False) -> None:
+        """``text`` words it when it is shown, in the language of that moment."""
         self._message, self._failed = text, failed
         self._show()
 
@@ -240,7 +245,7 @@ class EnginePresenter(QObject):
             suggestions=self._suggestions(),
             obstacles=tuple(map(obstacle_text, obstacles(*self._machine))) if self._machine else (),
             question=self._question(),
-            message=self._message,
+            message=self._message(),
             failed=self._failed,
             busy=self._work is not None,
             can_reload=self._is_loaded() and in_use != chosen and self._selection.failure is None,
@@ -276,22 +281,21 @@ class EnginePresenter(QObject):
             devices = flavour_devices(backend, tuple(names))
         else:
             devices = flavour_devices(flavour.backend, flavour.devices) if flavour else ""
-        if flavour is None:
-            facts = _("Version {version}, came with the program").format(version=ENGINE_VERSION)
-        else:
-            facts = flavour_facts(flavour)
+        facts = own_facts() if flavour is None else flavour_facts(flavour)
         return tuple(filter(None, (facts, devices)))
 
     def _suggestions(self) -> tuple[SuggestionRow, ...]:
         if self._machine is None:
             return ()
         here = {flavour.key for flavour in self._store.all()}
+        on_processor = self._info is not None and not self._info.gpu_offload
         return tuple(
             SuggestionRow(
                 one.set_name,
                 f"{backend_title(one.backend)}, {one.set_name}" if one.cuda else backend_title(one.backend),
-                suitable_text(one),
+                reason_text(one, on_processor=on_processor),
                 f"{one.set_name}-{ENGINE_VERSION}" in here,
+                is_fallback=one.why is Why.PROCESSOR,
             )
             for one in suggestions(*self._machine)
         )

@@ -20,12 +20,14 @@ class EngineRow:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionRow:
-    """A published engine that would fit. ``installed``: it is there already."""
+    """A published engine that would fit. ``installed``: it is there already; ``is_fallback``: nothing is
+    gained by it as long as the others work."""
 
     set_name: str
     title: str
     reason: str
     installed: bool
+    is_fallback: bool = False
 
 
 @dataclass(frozen=True, slots=True)

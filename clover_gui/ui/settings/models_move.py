@@ -18,12 +18,13 @@ from typing import Protocol
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from clover_gui.errors import CloverError, MoveCancelled, StorageError
+from clover_gui.errors import MoveCancelled, StorageError
 from clover_gui.explain import explain
 from clover_gui.i18n import _, capped
 from clover_gui.paths import DataFolder
 from clover_gui.settings import Settings
-from clover_gui.storage.carrying import MoveProgress, carry
+from clover_gui.storage.belongings import check_listable
+from clover_gui.storage.carrying import MoveProgress, below, carry
 from clover_gui.storage.move_state import MoveState, Step, pending_move
 from clover_gui.storage.moving import begin, can_finish, finish, take_back
 from clover_gui.ui.settings.move_dialog import MoveDialog
@@ -75,15 +76,14 @@ class ModelsMove(QObject):
     # ------------------------------------------------------------ what is asked for
 
     def start(self, source: Path, target: Path, parent: QWidget) -> None:
-        """Move everything of ours from one folder to the other; says no where it cannot be."""
+        """Move every model from one folder to the other; says no where it cannot be."""
         if reason := self._use.busy_reason():
             say(_("The models are in use"), reason, parent)
             return
-        every_model = source == self._data.models
 
         def first() -> MoveState:
             _end_earlier(self._data.root)
-            return begin(self._data.root, source, target, every_model=every_model)
+            return begin(self._data.root, source, target, every_model=True)
 
         self._open(target, parent)
         self._tasks.start(self._run(first), "move the models")
@@ -152,9 +152,10 @@ class ModelsMove(QObject):
     async def _run(self, first: Callable[[], MoveState]) -> None:
         dialog = self.dialog
         assert dialog is not None
-        loaded = await self._use.let_go()
+        loaded: Path | None = None
         state: MoveState | None = None
         try:
+            loaded = await self._use.let_go()
             state = await asyncio.to_thread(first)
             state = await self._carry(state, dialog)
             self._switch(state)
@@ -162,7 +163,7 @@ class ModelsMove(QObject):
         except MoveCancelled:
             assert state is not None
             await self._take_back(state)
-        except CloverError as error:
+        except Exception as error:  # whatever it is: nobody else would end the dialog, or load the model
             self._show_failure(dialog, state, error)
         else:
             if loaded is not None:
@@ -203,12 +204,13 @@ class ModelsMove(QObject):
         assert dialog is not None
         try:
             await asyncio.to_thread(take_back, state)
-        except CloverError as error:
+        except Exception as error:  # as above
             self._show_failure(dialog, state, error)
         else:
             dialog.show_done(_("The models are where they were. Nothing was changed."))
 
-    def _show_failure(self, dialog: MoveDialog, state: MoveState | None, error: CloverError) -> None:
+    def _show_failure(self, dialog: MoveDialog, state: MoveState | None, error: Exception) -> None:
+        log.warning("the models were not moved: %r", error, exc_info=error)
         words = explain(error)
         open_end = state is not None and state.step in (Step.COPYING, Step.RENAMING)
         dialog.show_failure(words.title, words.text, can_go_on=open_end)
@@ -244,19 +246,33 @@ def _end_earlier(data_root: Path) -> None:
     earlier = pending_move(data_root)
     if earlier is None:
         return
-    if earlier.step in (Step.COPYING, Step.RENAMING):
+    if earlier.step is Step.COPYING and not _is_listable(earlier.source):
+        earlier.forget()  # the copies stay: they may be all that is left
+    elif earlier.step in (Step.COPYING, Step.RENAMING):
         take_back(earlier)
     elif can_finish(earlier):
         finish(earlier)
 
 
+def _is_listable(folder: Path) -> bool:
+    try:
+        check_listable(folder)
+    except OSError:
+        return False
+    return True
+
+
 def _moved(path: Path, state: MoveState) -> Path:
     """Where this file is now."""
-    return state.target / path.name if path.parent == state.source and path.name in state.carried else path
+    if not path.is_relative_to(state.source):
+        return path
+    name = below(path, state.source)
+    return state.target / name if name in state.carried else path
 
 
 def _done_text(state: MoveState, busy: tuple[Path, ...]) -> str:
-    text = _("The models are in {folder} now.").format(folder=capped(str(state.target), _FOLDER_LIMIT))
+    folder = capped(str(state.target), _FOLDER_LIMIT)
+    text = _("The models are in {folder} now.").format(folder=folder)
     if busy:
         text += " " + _(
             "Some of the old files are held by another program; they are removed at the next start."

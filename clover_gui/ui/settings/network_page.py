@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QWidget
 
 from clover_gui.download.access_token import AccessToken, is_possible
-from clover_gui.download.hub_settings import endpoint_for
+from clover_gui.download.hub_settings import endpoint_for, is_endpoint, is_proxy
 from clover_gui.i18n import _, capped
 from clover_gui.settings import Settings
 from clover_gui.ui.settings.fields import line_field
@@ -50,25 +50,37 @@ class NetworkPage(SettingsPage):
         self.proxy = line_field(settings.proxy, _("the system's"))
         self.token = line_field("", _("not set"))
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
-        self.token.textChanged.connect(self._look_at_token)
         self.token_problem = note_label(
             _("This cannot be an access token: it has spaces or characters that no token has.")
         )
-        self.token_problem.setObjectName("warningNote")
-        self.token_problem.hide()
+        self.endpoint_problem = note_label(
+            _("This is no address to download from. It begins with https:// or http:// and names a server.")
+        )
+        self.proxy_problem = note_label(
+            _("This is no address of a proxy. It has the form http://proxy.example:3128")
+        )
+        self._problems: tuple[tuple[QLineEdit, QLabel, Callable[[str], bool]], ...] = (
+            (self.hub_endpoint, self.endpoint_problem, is_endpoint),
+            (self.proxy, self.proxy_problem, is_proxy),
+            (self.token, self.token_problem, lambda text: not text or is_possible(text)),
+        )
+        for field, problem, _fits in self._problems:
+            problem.setObjectName("warningNote")
+            field.textChanged.connect(self._look)
         self.forget_token = QCheckBox(_("Forget the access token"))
         self.add_field(
             _("Address to download from"),
             self.hub_endpoint,
             _("Only needed for a mirror. It begins with https://"),
+            self.endpoint_problem,
         )
         self.add_field(
             _("Proxy"),
             self.proxy,
             _("Only needed where the system does not know it. For example: http://proxy.example:3128"),
+            self.proxy_problem,
         )
-        self.add_field(_("Access token"), self.token, _token_note(token))
-        self.add(self.token_problem)
+        self.add_field(_("Access token"), self.token, _token_note(token), self.token_problem)
         self.add(
             note_label(
                 _("It is kept in the file {file}, which only you can read, and appears in no report.").format(
@@ -79,6 +91,12 @@ class NetworkPage(SettingsPage):
         if token.kept_for:
             self.token.setPlaceholderText(_("kept; a new one replaces it"))
             self.add(self.forget_token)
+        self._look()
+
+    def wrong_field(self) -> QWidget | None:
+        return next(
+            (field for field, _problem, fits in self._problems if not fits(field.text().strip())), None
+        )
 
     def apply_to(self, settings: Settings) -> Settings:
         endpoint = self.hub_endpoint.text().strip()
@@ -90,8 +108,9 @@ class NetworkPage(SettingsPage):
         self.token.clear()
         return dataclasses.replace(settings, hub_endpoint=endpoint, proxy=self.proxy.text().strip())
 
-    def _look_at_token(self, text: str) -> None:
-        self.token_problem.setVisible(bool(text.strip()) and not is_possible(text.strip()))
+    def _look(self) -> None:
+        for field, problem, fits in self._problems:
+            problem.setVisible(not fits(field.text().strip()))
 
 
 def _token_note(token: TokenState) -> str:

@@ -22,7 +22,7 @@ def place_note(kind: PlaceKind) -> str:
     """What is in it, for a person who sees only the word."""
     return {
         PlaceKind.CHATS: _("Everything that was said, with its files"),
-        PlaceKind.MODELS: _("Downloaded and repaired models, unfinished downloads"),
+        PlaceKind.MODELS: _("All models in this folder, unfinished downloads"),
         PlaceKind.ENGINES: _("Engines that were installed beside the program's own"),
         PlaceKind.SETTINGS: _("Settings, presets, the access token, measurements"),
         PlaceKind.LOGS: _("What the program did, for a report; never what was said"),

@@ -25,11 +25,12 @@ _PATH_LIMIT = 400
 
 @dataclass(frozen=True, slots=True)
 class ShownPlace:
-    """One kind of things: its folder, and its size in bytes."""
+    """One kind of things: its folder, its size in bytes, and what is to be said about that."""
 
     kind: PlaceKind
     folder: Path
     size_bytes: int
+    remark: str = ""
 
 
 class PlacesPage(SettingsPage):
@@ -78,7 +79,7 @@ class PlacesPage(SettingsPage):
 
 
 class _PlaceRow(QFrame):
-    """Title, size and button in the first line, what it is in the second, the folder in the third."""
+    """Title and size, what it is, the folder, in lines below each other; a button beside them."""
 
     def __init__(self, kind: PlaceKind, theme: Theme) -> None:
         super().__init__()
@@ -94,15 +95,22 @@ class _PlaceRow(QFrame):
         self.open_button.setAccessibleName(_("Open the folder: {what}").format(what=place_title(kind)))
         self.open_button.setEnabled(False)
         self.open_button.clicked.connect(self._open)
+        self.remark = note_label()
+        self.remark.hide()
+        head = QHBoxLayout()
+        head.setSpacing(theme.space(0.5))
+        head.addWidget(title)
+        head.addWidget(self.size_label, 1)
         layout = QGridLayout(self)
         layout.setContentsMargins(0, theme.space(0.3), 0, theme.space(0.3))
         layout.setVerticalSpacing(theme.space(0.1))
-        layout.setColumnStretch(1, 1)
-        layout.addWidget(title, 0, 0)
-        layout.addWidget(self.size_label, 0, 1)
-        layout.addWidget(self.open_button, 0, 2)
-        layout.addWidget(note_label(place_note(kind)), 1, 0, 1, 3)
-        layout.addWidget(self.folder, 2, 0, 1, 3)
+        layout.setHorizontalSpacing(theme.space(1))
+        layout.setColumnStretch(0, 1)
+        layout.addLayout(head, 0, 0)
+        for row, label in enumerate((note_label(place_note(kind)), self.folder, self.remark), start=1):
+            layout.addWidget(label, row, 0)
+        # In a column of its own, so that no line of text runs below it.
+        layout.addWidget(self.open_button, 0, 1, 4, 1, Qt.AlignmentFlag.AlignTop)
 
     def show_place(self, place: ShownPlace) -> None:
         self._folder = place.folder
@@ -111,6 +119,8 @@ class _PlaceRow(QFrame):
         path = capped(str(place.folder), _PATH_LIMIT)
         self.folder.setText(path)
         self.folder.setToolTip(path)
+        self.remark.setText(place.remark)
+        self.remark.setVisible(bool(place.remark))
         self.open_button.setEnabled(True)
         self.open_button.setAccessibleDescription(f"{text}, {path}")
 

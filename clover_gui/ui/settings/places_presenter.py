@@ -14,10 +14,12 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 from shiboken6 import isValid
 
+from clover_gui.catalog.index import load_catalog
+from clover_gui.catalog.places import package_file
 from clover_gui.i18n import _, capped, file_size, ngettext, number
 from clover_gui.paths import PORTABLE_NAME, DataFolder, cache_folder, portable_folder, program_folder
 from clover_gui.settings import models_folder
-from clover_gui.storage.belongings import Belonging, belongings
+from clover_gui.storage.belongings import Belonging, belongings, check_listable
 from clover_gui.storage.places import Locations, Place, PlaceKind, find_places, size_of
 from clover_gui.ui.settings.models_move import ModelsMove, SettingsAccess
 from clover_gui.ui.settings.places_page import PlacesPage, ShownPlace
@@ -67,7 +69,8 @@ class PlacesPresenter(QObject):
             self._tasks.start(self._show_sizes(page), "sizes of the places")
 
     async def _show_sizes(self, page: PlacesPage) -> None:
-        shown = await asyncio.to_thread(_shown_places, self._locations())
+        in_use = self._settings.current().model_path
+        shown = await asyncio.to_thread(_shown_places, self._locations(), in_use)
         if isValid(page):
             page.show_places(shown)
 
@@ -87,7 +90,7 @@ class PlacesPresenter(QObject):
 
     async def _ask_to_move(self, target: Path, page: PlacesPage) -> None:
         source = self._locations().models
-        items = await asyncio.to_thread(belongings, source, every_model=source == self._data.models)
+        items, is_away = await asyncio.to_thread(_look, source, target, self._data.models)
         if not isValid(page):
             return
         box = QMessageBox(page.window())
@@ -96,16 +99,20 @@ class PlacesPresenter(QObject):
         box.setIcon(QMessageBox.Icon.Question)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setWindowTitle(_("Moving the models"))
-        box.setText(_move_text(items))
+        box.setText(_away_text() if is_away else _move_text(items))
         box.setInformativeText(
             _("From {old} to {new}").format(
                 old=capped(str(source), _FOLDER_LIMIT), new=capped(str(target), _FOLDER_LIMIT)
             )
         )
-        move = box.addButton(_("Move"), QMessageBox.ButtonRole.AcceptRole)
-        use = box.addButton(_("Use that folder from now on, move nothing"), QMessageBox.ButtonRole.ActionRole)
+        if items:
+            move = box.addButton(_("Move"), QMessageBox.ButtonRole.AcceptRole)
+            move.clicked.connect(lambda: self._move.start(source, target, page.window()))
+            use_text = _("Use that folder from now on, move nothing")
+        else:
+            use_text = _("Use that folder from now on")
+        use = box.addButton(use_text, QMessageBox.ButtonRole.ActionRole)
         box.addButton(QMessageBox.StandardButton.Cancel)
-        move.clicked.connect(lambda: self._move.start(source, target, page.window()))
         use.clicked.connect(lambda: self._use_folder(target))
         box.open()
 
@@ -131,14 +138,43 @@ def _places_with_sizes(locations: Locations) -> list[tuple[Place, int]]:
     return [(place, size_of(place.own)) for place in find_places(locations)]
 
 
-def _shown_places(locations: Locations) -> list[ShownPlace]:
+def _shown_places(locations: Locations, in_use: str) -> list[ShownPlace]:
     shown = []
     for place, size in _places_with_sizes(locations):
-        if place.kind is PlaceKind.MODELS and locations.models == locations.data.models:
-            # Also those that the person put there: the folder is nobody else's.
+        if place.kind is PlaceKind.MODELS:
+            # Also those that the person put there: they are in use here, and would be moved.
             size = sum(item.size_bytes for item in belongings(locations.models, every_model=True))
-        shown.append(ShownPlace(place.kind, place.folder, size))
+            shown.append(ShownPlace(place.kind, place.folder, size, _remark(locations.models, in_use)))
+        else:
+            shown.append(ShownPlace(place.kind, place.folder, size))
     return shown
+
+
+def _remark(models: Path, in_use: str) -> str:
+    """Why the model in use is not among those of the folder."""
+    path = Path(in_use)
+    if not in_use or path.is_relative_to(models) or not path.is_file():
+        return ""
+    entries = (entry for entry in load_catalog().entries if entry.package)
+    if path in [package_file(entry.package, entry.package_file) for entry in entries]:
+        return _("The model in use came with the program's set-up, so it is not counted here.")
+    folder = capped(str(path.parent), _FOLDER_LIMIT)
+    return _("The model in use lies elsewhere, so it is not counted here: {folder}").format(folder=folder)
+
+
+def _look(source: Path, target: Path, usual: Path) -> tuple[tuple[Belonging, ...], bool]:
+    """What would move, and whether the folder with the models is away. The usual one is made when needed."""
+    try:
+        check_listable(source)
+    except FileNotFoundError:
+        return (), source != usual
+    except OSError:
+        return (), True
+    return belongings(source, every_model=True, without=target), False
+
+
+def _away_text() -> str:
+    return _("The folder with the models cannot be read now, so nothing can be moved. Is its disk connected?")
 
 
 def _move_text(items: Sequence[Belonging]) -> str:

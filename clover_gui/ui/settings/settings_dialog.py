@@ -93,6 +93,11 @@ class SettingsDialog(QDialog):
         self.list.setCurrentRow((self.list.currentRow() + step) % max(1, self.list.count()))
 
     def _accept(self) -> None:
+        for page in self.pages:
+            if (field := page.wrong_field()) is not None:
+                self.show_page(page)
+                field.setFocus()
+                return
         settings = self._settings()
         for page in self.pages:
             settings = page.apply_to(settings)

@@ -23,6 +23,10 @@ class SettingsPage(QWidget):
         # At the end, so that everything stands at the top; an alignment would forget wrapped lines.
         self._column.addStretch(1)
 
+    def wrong_field(self) -> QWidget | None:
+        """A field with a value that cannot be saved; the page itself says what is wrong with it."""
+        return None
+
     def apply_to(self, settings: Settings) -> Settings:
         """The settings with this page's values; called once, when the person saves."""
         return settings
@@ -40,14 +44,16 @@ class SettingsPage(QWidget):
         """Put it below what is there."""
         self._column.insertWidget(self._column.count() - 1, widget)
 
-    def add_field(self, caption: str, field: QWidget, note: str = "") -> None:
-        """A caption above its field, and below it what the field means."""
+    def add_field(self, caption: str, field: QWidget, note: str = "", problem: QLabel | None = None) -> None:
+        """A caption above its field, and below it what is wrong with it, if that is so, and what it means."""
         label = QLabel(caption)
         label.setBuddy(field)
         if not field.accessibleName():
             field.setAccessibleName(caption)
         self.add(label)
         self.add(field)
+        if problem is not None:
+            self.add(problem)
         if note:
             field.setAccessibleDescription(note)
             self.add(note_label(note))

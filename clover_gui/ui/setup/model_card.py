@@ -90,7 +90,7 @@ class ModelCard(Card):
         first.addWidget(button, 1)
         if choice.page_url:
             link = QPushButton(_("Open its page"))
-            link.setProperty("kind", "quiet")
+            link.setProperty("kind", "aside")
             link.setToolTip(choice.page_url)
             link.setAccessibleName(_("Open the page of {model}").format(model=choice.title))
             link.clicked.connect(lambda: self.page_requested.emit(choice.page_url))

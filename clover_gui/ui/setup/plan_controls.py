@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QFormLayout,
     QHBoxLayout,
     QLabel,
+    QPushButton,
     QSizePolicy,
     QSlider,
     QWidget,
@@ -82,6 +83,18 @@ class PlanControls(QWidget):
         self._settle.setSingleShot(True)
         self._settle.setInterval(SETTLE_MS)
         self._settle.timeout.connect(lambda: self.changed.emit(self.wishes))
+        self.by_hand_label = QLabel()
+        self.by_hand_label.setObjectName("note")
+        self.by_hand_label.setWordWrap(True)
+        self.automatic_button = QPushButton()
+        self.automatic_button.setProperty("kind", "aside")
+        self.automatic_button.clicked.connect(self._all_automatic)
+        self._by_hand = QWidget()
+        by_hand = QHBoxLayout(self._by_hand)
+        by_hand.setContentsMargins(0, 0, 0, 0)
+        by_hand.addWidget(self.by_hand_label, 1)
+        by_hand.addWidget(self.automatic_button)
+        self._as_last_time = False
         row = QHBoxLayout(self._expert_row)
         row.setContentsMargins(0, 0, 0, 0)
         for widget, stretch in ((self.experts_automatic, 0), (self.experts, 1), (self.experts_value, 0)):
@@ -93,9 +106,12 @@ class PlanControls(QWidget):
         fields = (self.context, self.kv_type, self._expert_row, self.graphics)
         for label, field in zip(self._labels, fields, strict=True):
             label.setObjectName("rowCaption")
+            if not narrow:  # beside the field, at half of its height
+                label.setMinimumHeight(field.sizeHint().height())
             form.addRow(label, field)
+        form.addRow(self._by_hand)
         for box in (self.context, self.kv_type, self.graphics):
-            box.activated.connect(self._settle.start)
+            box.activated.connect(self._changed_by_hand)
             if narrow:  # long names are cut, and the fields stand in one line
                 box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
                 box.setMinimumContentsLength(8)
@@ -118,8 +134,10 @@ class PlanControls(QWidget):
             self.graphics.currentData() if self.graphics.isVisibleTo(self) else None,
         )
 
-    def show_wishes(self, wishes: PlanWishes) -> None:
-        """Set the fields without a signal; ``show_model`` fills in what is automatic."""
+    def show_wishes(self, wishes: PlanWishes, *, as_last_time: bool = False) -> None:
+        """Set the fields without a signal; ``show_model`` fills in what is automatic. ``as_last_time``: they
+        are those of an earlier load."""
+        self._as_last_time = as_last_time
         context, graphics = wishes.context or 0, wishes.graphics or ""
         _choose(self.context, context, _("{count} tokens").format(count=number(context)))
         _choose(self.kv_type, wishes.kv_type.value if wishes.kv_type else None, "")
@@ -132,6 +150,7 @@ class PlanControls(QWidget):
         for widget in (self.experts_automatic, self.experts):
             widget.blockSignals(False)
         self._show_experts()
+        self._show_by_hand()
 
     def show_graphics(self, gpus: Sequence[Gpu], chosen: str) -> None:
         """Offer these devices, one of which may be chosen already (``Wishes.graphics``). With a single one
@@ -180,14 +199,7 @@ class PlanControls(QWidget):
             self.experts.setValue(plan.cpu_expert_layers)
         self.experts.blockSignals(False)
         self._show_experts()
-
-    def reset(self) -> None:
-        """Everything back to automatic, for another model."""
-        self.context.setCurrentIndex(0)
-        self.kv_type.setCurrentIndex(0)
-        self.experts_automatic.blockSignals(True)
-        self.experts_automatic.setChecked(True)
-        self.experts_automatic.blockSignals(False)
+        self._show_by_hand()
 
     def retranslate(self) -> None:
         """Write all texts again in the language in force."""
@@ -212,16 +224,37 @@ class PlanControls(QWidget):
             self.kv_type.addItem(text, value)
         self.kv_type.setCurrentIndex(max(0, kept))
         self.show_graphics(self._gpus, self.graphics.currentData() or "")
+        self.automatic_button.setText(_("All automatic"))
+        self.automatic_button.setToolTip(_("Leave everything that is set here to the program again"))
+        self._show_by_hand()
+
+    def _show_by_hand(self) -> None:
+        """Say that something is set, and where it comes from, with the way back."""
+        values = self.wishes
+        is_set = values != PlanWishes(graphics=values.graphics)
+        self._by_hand.setVisible(is_set)
+        text = _("As last time, set by hand.") if self._as_last_time else _("Set by hand.")
+        self.by_hand_label.setText(text)
+
+    def _all_automatic(self) -> None:
+        graphics = self.wishes.graphics
+        self.show_wishes(PlanWishes(graphics=graphics))
+        self._settle.start()
+
+    def _changed_by_hand(self) -> None:
+        self._as_last_time = False
+        self._show_by_hand()
+        self._settle.start()
 
     def _moved(self) -> None:
         self.experts_automatic.blockSignals(True)
         self.experts_automatic.setChecked(False)
         self.experts_automatic.blockSignals(False)
         self._show_experts()
-        self._settle.start()
+        self._changed_by_hand()
 
     def _automatic(self, _on: bool) -> None:
-        self._settle.start()
+        self._changed_by_hand()
 
     def _show_experts(self) -> None:
         self.experts_value.setText(

@@ -34,7 +34,7 @@ from clover_gui.explain import (
     warning_text,
 )
 from clover_gui.hardware.machine import Machine
-from clover_gui.i18n import _, number
+from clover_gui.i18n import _
 from clover_gui.model_file.summary import ModelFile
 from clover_gui.pipeline.advice import CURED_BY_ENGINE, Advice, AdviceLevel, advise
 from clover_gui.pipeline.device_list import device_rows
@@ -54,7 +54,7 @@ from clover_gui.pipeline.prepare import (
 )
 from clover_gui.planning.plan import FitPlan
 from clover_gui.ui.setup.setup_page import SetupPage
-from clover_gui.ui.setup.words import load_text, model_rows, repair_notes, repair_text, speed_text
+from clover_gui.ui.setup.words import Rows, load_text, model_rows, repair_notes, repair_text, speed_text
 from clover_gui.ui.widgets.notice_bar import NoticeKind
 
 Notes = list[tuple[str, bool]]
@@ -78,7 +78,10 @@ class SetupDisplay:
         self._engine: EngineInfo | None = None
         self._machine: Machine | None = None
         self._model: ModelFile | None = None
-        self._notes: Notes = []
+        self._file_rows: Rows = ()
+        self._file_notes: Notes = []
+        self._plan_rows: Rows = ()
+        self._plan_notes: Notes = []
         self._failure_shown = False
 
     @property
@@ -91,11 +94,23 @@ class SetupDisplay:
     def clear_plan(self) -> None:
         """Nothing is chosen yet, or something else."""
         card = self._page.plan_card
+        self._file_rows, self._file_notes = (), []
+        self._plan_rows, self._plan_notes = (), []
+        self._model = None
+        self._write()
         card.show_plan(None)
-        card.show_rows(())
-        card.show_notes(())
         card.undo_button.hide()
         card.show_controls(None, None)
+
+    def show_away(self, rows: Rows, notes: Notes) -> None:
+        """The chosen model is not here: what is known of it, beside the plan that is made for it ahead."""
+        self._file_rows, self._file_notes = rows, notes
+        self._write()
+
+    def _write(self) -> None:
+        card = self._page.plan_card
+        card.show_rows((*self._file_rows, *self._plan_rows))
+        card.show_notes((*self._file_notes, *self._plan_notes))
 
     def show(self, stage: StageEvent) -> None:
         """One step of the pipeline."""
@@ -105,11 +120,12 @@ class SetupDisplay:
                 self._show_machine(machine, None)
             case EngineDescribed(info=info):
                 self.show_engine(info)
-            case ModelRead(model=model):
-                self._model, self._notes = model, []
-                self._page.plan_card.show_rows(model_rows(model))
+            case ModelRead(model=model, ahead=ahead):
+                self._model = model
+                if not ahead:
+                    self.show_away(model_rows(model), [])
             case Examined(examination=examination):
-                self._notes = repair_notes(examination)
+                self._file_notes = repair_notes(examination)
             case Planned(plan=plan):
                 self._show_plan(plan)
             case _:
@@ -147,7 +163,8 @@ class SetupDisplay:
         fitting = fitting_text(error.fitting_context, error.fitting_file_bytes)
         card.show_refusal(error.where, error.needed_bytes, error.available_bytes)
         lines = (words.sentence, *fitting, *(cures or [words.next_step]))
-        card.show_notes([(line, True) for line in lines])
+        self._plan_rows, self._plan_notes = (), [(line, True) for line in lines]
+        self._write()
         card.show_controls(self._model, None)
 
     def show_failure(self, error: CloverError) -> None:
@@ -170,16 +187,15 @@ class SetupDisplay:
         assert self._model is not None
         card = self._page.plan_card
         placement = describe_plan(plan, self._model.layer_count)[0]
-        context = _("{count} tokens").format(count=number(plan.context))
-        rows = [*model_rows(self._model), (_("Placement"), placement), (_("Context"), context)]
+        rows = [(_("Placement"), placement)]  # the context stands in the controls
         if plan.speed is not None:
             rows.append((_("Speed"), speed_text(plan.speed)))
-        card.show_rows(rows)
         card.show_plan(plan)
         if self._machine is not None:
             self._show_machine_rows(self._machine, self._engine, plan)
         lines = [*(warning_text(word) for word in plan.warnings), left_out_text(plan.left_out)]
-        card.show_notes([*self._notes, *((line, False) for line in lines if line)])
+        self._plan_rows, self._plan_notes = tuple(rows), [(line, False) for line in lines if line]
+        self._write()
         card.show_controls(self._model, plan)
 
     def _show_machine(self, machine: Machine, engine: EngineInfo | EngineError | None) -> None:

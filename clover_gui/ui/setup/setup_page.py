@@ -41,6 +41,7 @@ class SetupPage(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("setupPage")
+        self._answering = False
         self.heading = QLabel()
         self.heading.setObjectName("heading")
         self.heading.setWordWrap(True)
@@ -50,7 +51,6 @@ class SetupPage(QWidget):
         self.model_card = ModelCard()
         self.plan_card = PlanCard(theme)
         self.look_again_button = QPushButton()
-        self.look_again_button.setProperty("kind", "quiet")
         self.look_again_button.clicked.connect(self.look_again_requested)
         self.engine_button = QPushButton()
         self.engine_button.setProperty("kind", "link")
@@ -113,7 +113,6 @@ class SetupPage(QWidget):
         self.pause_button.clicked.connect(self.pause_requested)
         self.pause_button.hide()
         self.settings_button = QPushButton()
-        self.settings_button.setProperty("kind", "quiet")
         self.settings_button.clicked.connect(self.settings_requested)
         self.back_button = QPushButton()
         self.back_button.clicked.connect(self.back_requested)
@@ -129,7 +128,10 @@ class SetupPage(QWidget):
         layout.setSpacing(gap)
         layout.addWidget(self.back_button)
         layout.addWidget(self.settings_button)
+        self.answer_label = text_label(name="note")
+        self.answer_label.hide()
         words = QVBoxLayout()
+        words.addWidget(self.answer_label)
         words.addWidget(self.progress_label)
         words.addWidget(self.progress_bar)
         layout.addLayout(words, 1)
@@ -151,6 +153,16 @@ class SetupPage(QWidget):
             self.progress_bar.setValue(round(1000 * fraction))
         self.progress_bar.setAccessibleName(text)
 
+    def set_answering(self, answering: bool) -> None:
+        """Whether an answer is being written in the chat, which a start would end."""
+        self._answering = answering
+        self._show_answer_note()
+
+    def _show_answer_note(self) -> None:
+        starts = self._answering and not self.start_button.isHidden() and self.start_button.isEnabled()
+        self.answer_label.setVisible(starts)
+        self.start_button.setAccessibleDescription(self.answer_label.text() if starts else "")
+
     def show_pause(self, shown: bool, *, paused: bool) -> None:
         """The button that pauses a download, or goes on with it."""
         self.pause_button.setVisible(shown)
@@ -165,10 +177,12 @@ class SetupPage(QWidget):
         self.start_button.setVisible(not busy)
         self.start_button.setEnabled(can_start)
         self.start_button.setText(start_text or _("Start chatting"))
+        self._show_answer_note()
         idle = self.focusWidget() in (None, self.look_again_button, self.cancel_button)
         if can_start and idle and self.isVisible():  # the chat's text field keeps the focus
             self.start_button.setFocus()  # the one obvious next step
         self.model_card.setEnabled(not busy)
+        self.plan_card.controls.setEnabled(not busy)
         self.look_again_button.setEnabled(not busy)
 
     def retranslate(self) -> None:
@@ -183,5 +197,8 @@ class SetupPage(QWidget):
         self.back_button.setText(_("Back to the chat"))
         self.settings_button.setText(_("Settings"))
         self.start_button.setText(_("Start chatting"))
+        self.answer_label.setText(
+            _("The answer that is being written is stopped first; what is written stays.")
+        )
         self.model_card.retranslate()
         self.plan_card.retranslate()

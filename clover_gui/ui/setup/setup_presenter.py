@@ -1,8 +1,9 @@
 """The set-up page's conductor: what is chosen there, and which work goes on about it.
 
 As soon as a model is chosen the pipeline runs up to the plan, and whole when the person starts (memory is
-measured anew then). The pipeline itself is run by ``stage_runner.py``, downloads are in ``model_fetch.py``,
-a missing engine in ``engine_supply.py``, what is shown in ``setup_display.py``.
+measured anew then). The pipeline itself is run by ``stage_runner.py``, how it fits is in ``fitting.py``, the
+list of models in ``model_list.py``, downloads are in ``model_fetch.py``, a missing engine in
+``engine_supply.py``, what is shown in ``setup_display.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from clover_gui.catalog.entry import CatalogEntry
-from clover_gui.catalog.index import Catalog, find_models
+from clover_gui.catalog.index import Catalog
 from clover_gui.download.manager import DownloadManager
 from clover_gui.engine.engine import Engine
 from clover_gui.errors import CloverError, DoesNotFitError
@@ -31,10 +32,13 @@ from clover_gui.pipeline.prepare import (
 )
 from clover_gui.pipeline.repairing import undo_repair, was_repaired
 from clover_gui.planning.plan import Wishes
-from clover_gui.ui.setup.choices import FETCH, model_choices
+from clover_gui.ui.setup.choices import FETCH
 from clover_gui.ui.setup.engine_supply import EngineSupply
+from clover_gui.ui.setup.fitting import Fitting
+from clover_gui.ui.setup.hand_memory import HandMemory
 from clover_gui.ui.setup.hand_wishes import HandWishes
 from clover_gui.ui.setup.model_fetch import ModelFetch
+from clover_gui.ui.setup.model_list import ModelList
 from clover_gui.ui.setup.plan_controls import PlanWishes
 from clover_gui.ui.setup.setup_display import SetupDisplay
 from clover_gui.ui.setup.setup_page import SetupPage
@@ -67,25 +71,32 @@ class SetupPresenter(QObject):
         manager: Callable[[], DownloadManager],
         keep_graphics: Callable[[str], None],
         make_engine: Callable[[], DryEngine],
+        before_load: Callable[[], Awaitable[None]],
+        hand_memory: HandMemory,
     ) -> None:
         """``wishes`` are those of the settings; ``keep_graphics`` keeps a choice of a graphics card there.
-        ``make_engine`` makes the engines for dry runs."""
+        ``make_engine`` makes the engines for dry runs; ``before_load`` ends what the loaded model does;
+        ``hand_memory`` keeps what is set by hand for each file."""
         super().__init__(page)
         self._page = page
         self._engine = engine
         self._tasks = tasks
         self._catalog = catalog
         self._manager = manager
-        self._wishes = HandWishes(page.plan_card, wishes, keep_graphics)
+        self._before_load = before_load
+        self._wishes = HandWishes(page.plan_card, wishes, keep_graphics, hand_memory)
         self._display = SetupDisplay(page, self._progress, lambda: self._wishes.now().graphics)
         self._supply = EngineSupply(page, engine, self._display, self._progress)
-        self._fetch = ModelFetch(page, engine, manager, self._progress)
+        self._fetch = ModelFetch(page, engine, manager, self._display, self._progress)
         self._stages = StageRunner(
             engine, data, self._models_folder, self._wishes.now, make_engine, self._show
         )
+        self._list = ModelList(page.model_card, catalog, self._models_folder)
+        self._fitting = Fitting(
+            engine, self._stages, self._supply, self._display, self._fetch, self._wishes, self.failed.emit
+        )
         self._work: asyncio.Task[None] | None = None
         self._path: Path | None = None
-        self._own_files: list[Path] = []
         self._can_start = False
         self._started = False
         page.model_card.model_chosen.connect(self._chosen)
@@ -122,6 +133,11 @@ class SetupPresenter(QObject):
         """What was set by hand for the chosen file."""
         return self._wishes.values
 
+    @property
+    def as_last_time(self) -> bool:
+        """It was found in the settings, and nothing was touched since."""
+        return self._wishes.as_last_time
+
     def look(self, preferred: Path | None) -> None:
         """Look for models, then at machine and engine, and plan ``preferred`` or the first that is here."""
         self._fetch.choose(None)
@@ -153,20 +169,18 @@ class SetupPresenter(QObject):
         """Choose a model that is not here: ask the hub what it would mean to bring it."""
         self._path = None
         self._fetch.choose(entry)
+        self._wishes.recall(None)
         self._run(lambda: self._look_up(entry), busy=False)
 
     def choose(self, path: Path) -> None:
         """Choose a model file and see how it fits. Also for a file of one's own."""
         self._path = path
         self._fetch.choose(None)
-        self._wishes.forget()
+        self._wishes.recall(path)
         self._run(lambda: self._plan(path), busy=False)
 
     def open_own_file(self, path: Path) -> None:
-        """Add a file that is not in any known place, and choose it."""
-        if path not in self._own_files:
-            self._own_files.append(path)
-        self._path = path
+        """Add a file that is not in any known place, and choose it; what is no model is said and left out."""
         self._fetch.choose(None)
         self._run(lambda: self._look(path), busy=False)
 
@@ -181,6 +195,11 @@ class SetupPresenter(QObject):
             self._run(lambda: self._load(chosen), busy=True)
         elif entry is not None:  # the hub could not be asked: once more
             self.choose_download(entry)
+
+    def start_as_last_time(self, path: Path) -> None:
+        """Load this file with what was set by hand for it last time."""
+        self._wishes.recall(path)
+        self.start(path)
 
     def load_again(self, path: Path, by_hand: PlanWishes) -> None:
         """Load this file with these settings, which then stand on the page as well."""
@@ -233,8 +252,8 @@ class SetupPresenter(QObject):
                 self._display.show_failure(error)
                 self.failed.emit(error)
                 # What was begun may be tried again; a file that cannot be planned may not.
-                asked_in_vain = self._fetch.entry is not None and self._path is None
-                self._can_start = (busy and self._has_choice) or asked_in_vain
+                can_ask_again = self._fetch.entry is not None and self._path is None
+                self._can_start = (busy and self._has_choice) or can_ask_again
             except asyncio.CancelledError:
                 self._show_idle(can_start=self._has_choice)
                 if asyncio.current_task() is self._work:
@@ -253,33 +272,32 @@ class SetupPresenter(QObject):
         )
 
     async def _look(self, preferred: Path | None) -> None:
-        found = await asyncio.to_thread(find_models, self._models_folder(), None, self._catalog)
-        here = [model.path for model in found] + self._own_files
-        if preferred is not None and preferred not in here:
-            self._own_files.append(preferred)
-            here.append(preferred)
-        self._path = preferred or (here[0] if here else None)
-        choices = await asyncio.to_thread(model_choices, self._catalog, found, self._own_files)
-        self._page.model_card.show_choices(choices, str(self._path or ""))
+        former = self._path
+        self._path, refusal = await self._list.fill(preferred, former)
+        if self._path != former:
+            self._wishes.recall(self._path)
         if self._path is not None:
             await self._plan(self._path)
         else:
             await self._supply.work_with_engine(self._stages.look_around)
+        if refusal is not None:
+            self._display.show_failure(refusal)
 
     async def _plan(self, path: Path, *, keep: bool = False) -> None:
         """See how a file fits. ``keep`` leaves what is shown until the new plan is there."""
         if not keep:
             self._display.clear_plan()
-        try:
-            await self._supply.work_with_engine(lambda: self._stages.plan(path))
-        except DoesNotFitError as error:
-            self._display.show_refusal(error)
-            self.failed.emit(error)
-            if (facts := self._display.facts) is not None:
-                await self._wishes.offer_cure(self._engine, facts, self.services)
-            return
-        self._page.plan_card.undo_button.setVisible(await was_repaired(path))
-        self._can_start = True
+        if await self._fitting.plan(path):
+            self._page.plan_card.undo_button.setVisible(await was_repaired(path))
+            self._can_start = True
+
+    async def _plan_ahead(self, entry: CatalogEntry, *, ask: bool) -> None:
+        """See how a model would fit that is not here; it can be brought in any case."""
+        self._path = await self._fitting.plan_ahead(entry, ask=ask)
+        if self._path is not None:
+            await self._plan(self._path)
+        else:
+            self._can_start = self._fetch.can_start or self._fetch.asked_in_vain
 
     def _apply_cure(self) -> None:
         if (wishes := self._wishes.cured()) is not None:
@@ -288,9 +306,12 @@ class SetupPresenter(QObject):
     def _wishes_changed(self, wishes: PlanWishes) -> None:
         """The person moved something: plan again and show at once what it does."""
         self._wishes.take(wishes)
-        path = self._path
+        path, entry = self._path, self._fetch.entry
         if path is not None:
             self._run(lambda: self._plan(path, keep=True), busy=False)
+        elif entry is not None:
+            unasked = self._fetch.offer is None and not self._fetch.asked_in_vain
+            self._run(lambda: self._plan_ahead(entry, ask=unasked), busy=False)
 
     def _undo_wished(self) -> None:
         path = self._path
@@ -303,23 +324,21 @@ class SetupPresenter(QObject):
         await self._plan(path)
 
     async def _load(self, path: Path) -> None:
+        await self._before_load()
         self._progress(_("Looking at the machine and the file…"), None)
-        await self._supply.work_with_engine(lambda: self._stages.load(path))
+        try:
+            await self._supply.work_with_engine(lambda: self._stages.load(path))
+        except DoesNotFitError:
+            if not self._wishes.give_way():
+                raise
+            await self._stages.load(path)  # less is free than last time: as the program chooses
         self._can_start = True
 
     async def _look_up(self, entry: CatalogEntry) -> None:
+        """What a model that is not here would be: the plan at once where its shape is known, then the hub."""
         self._display.clear_plan()
-        self._fetch.say_asking()
-
-        async def ask() -> None:
-            if (here := await self._fetch.look_up(entry)) is not None:
-                self._path = here
-
-        await self._supply.work_with_engine(ask)
-        if self._path is not None:
-            await self._plan(self._path)
-        else:
-            self._can_start = self._fetch.can_start
+        self._fetch.show_known()
+        await self._plan_ahead(entry, ask=True)
 
     async def _fetch_and_load(self, offer: ModelOffer) -> None:
         self._path = await self._fetch.fetch(offer)
@@ -336,6 +355,7 @@ class SetupPresenter(QObject):
         elif isinstance(stage, SpeechChecked):
             self.checked.emit(stage.check)
         elif isinstance(stage, ReadyToChat):
+            self._wishes.loaded(stage.model.path)
             self.ready.emit(stage)
 
     def _progress(self, text: str, fraction: float | None) -> None:

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from clover_gui.engine.engine import Engine
+from clover_gui.model_file.summary import ModelFile
 from clover_gui.paths import DataFolder
+from clover_gui.pipeline.ahead import plan_ahead
 from clover_gui.pipeline.dry_run import DryEngine
 from clover_gui.pipeline.prepare import (
     Planned,
@@ -73,6 +75,17 @@ class StageRunner:
                 self._show(stage)
                 if isinstance(stage, Planned):
                     return
+
+    async def plan_ahead(self, model: ModelFile) -> None:
+        """The plan for a model that is not here yet.
+
+        Raises:
+            CloverError: of the stage that failed; DoesNotFitError where nothing fits as it is wished.
+        """
+        stages = plan_ahead(self._engine, model, self._models_folder(), self._wishes(), self.services)
+        async with contextlib.aclosing(stages):
+            async for stage in stages:
+                self._show(stage)
 
     async def load(self, path: Path) -> None:
         """Everything, with memory measured anew; the file is repaired where it needs that.

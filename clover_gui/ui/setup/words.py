@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from clover_gui.catalog.entry import CatalogEntry
 from clover_gui.engine.protocol import LoadProgress
 from clover_gui.explain import describe_model
 from clover_gui.explain.repair_hints import finding_text
@@ -19,6 +22,29 @@ def model_rows(model: ModelFile) -> Rows:
     """Name and shape of a file that is here."""
     name, *more = describe_model(model)
     return ((_("File"), name), (_("Structure"), "; ".join(more)))
+
+
+def known_rows(entry: CatalogEntry, shape: ModelFile) -> Rows:
+    """Name and shape of a model that is known without its file."""
+    # Its chat template comes with the file: nothing is said of one that is not there.
+    name, *more = describe_model(replace(shape, name=entry.title, chat_template="-"))
+    return (
+        (_("File"), name),
+        (_("Structure"), "; ".join(more)),
+        (_("Licence"), entry.licence),
+    )
+
+
+def ahead_note(*, known: bool) -> str:
+    """Where the plan of a model comes from that is not here; ``known``: not from its header at the hub."""
+    if known:
+        return _("Computed before the download, from the known shape of this model.")
+    return _("Computed before the download, from the beginning of the file at the hub.")
+
+
+def offline_note() -> str:
+    """The same where the hub cannot be reached."""
+    return _("The plan is computed from what is known of this model. The download needs a connection.")
 
 
 def offer_rows(offer: ModelOffer, folder: str) -> Rows:

@@ -60,6 +60,7 @@ class BodyParts:
         self.frozen: list[Part] = []
         self.open: Part | None = None
         self._sought: tuple[str, int | None] = ("", None)
+        self._also: tuple[str, ...] = ()
 
     def all(self) -> list[Part]:
         """From top to bottom, the unfinished one last."""
@@ -198,9 +199,10 @@ class BodyParts:
 
     # Searching
 
-    def seek(self, text: str, current: int | None) -> None:
-        """Mark a text; ``current``: where the place looked at begins in the source of the message."""
-        self._sought = text, current
+    def seek(self, text: str, current: int | None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text, and ``also`` others; ``current``: where the place looked at begins in the source of
+        the message."""
+        self._sought, self._also = (text, current), also
         self._mark(0)
 
     def mark_from(self, first: int) -> None:
@@ -217,7 +219,7 @@ class BodyParts:
             if current is not None and start <= current < start + len(source):
                 number = _number_of(part, places_in(source, text), current - start)
             if part.widget is not None:
-                part.widget.seek(text, number)
+                part.widget.seek(text, number, self._also)
             start += len(source)
 
     def found_rect(self) -> QRect | None:

@@ -99,9 +99,10 @@ class CodeBlock(QWidget):
         if finished and self._highlighter:
             self._highlighter.complete(_drawable(body))
 
-    def seek(self, text: str, number: int | None) -> None:
-        """Mark a text ("" for none); ``number``: which of its places, from 0, is looked at."""
-        self._marker.seek(text, number, self._theme.colors)
+    def seek(self, text: str, number: int | None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text ("" for none), and ``also`` others; ``number``: which of its places, from 0, is looked
+        at."""
+        self._marker.seek(text, number, self._theme.colors, also)
 
     def found_rect(self) -> QRect | None:
         """Where the place looked at is."""

@@ -1,4 +1,4 @@
-"""A layout that fills rows from the left and begins another where there is no room. Must not know: pages."""
+"""A layout that fills rows and begins another where there is no room. Must not know: pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 class FlowLayout(QLayout):
     """For small widgets of different widths."""
 
-    def __init__(self, gap: int, parent: QWidget | None = None) -> None:
+    def __init__(self, gap: int, parent: QWidget | None = None, *, from_right: bool = False) -> None:
+        """``from_right``: every row ends at the right edge instead of beginning at the left one."""
         super().__init__(parent)
         self._gap = gap
+        self._from_right = from_right
         self._items: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -50,16 +52,29 @@ class FlowLayout(QLayout):
         return size
 
     def _arrange(self, area: QRect, *, move: bool) -> int:
-        x, y, row = area.x(), area.y(), 0
+        """Place everything in the area if ``move``; the height that is taken."""
+        y = area.y()
+        for row in self._rows(area.width()):
+            taken = sum(size.width() for _item, size in row) + self._gap * (len(row) - 1)
+            x = area.x() + (area.width() - taken if self._from_right else 0)
+            for item, size in row:
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y), size))
+                x += size.width() + self._gap
+            y += max(size.height() for _item, size in row) + self._gap
+        return max(0, y - self._gap - area.y())
+
+    def _rows(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
+        rows: list[list[tuple[QLayoutItem, QSize]]] = []
+        x = 0
         for item in self._items:
             if item.isEmpty():  # a hidden widget
                 continue
             size = item.sizeHint()
-            size.setWidth(min(size.width(), area.width()))
-            if x > area.x() and x + size.width() > area.right() + 1:
-                x, y, row = area.x(), y + row + self._gap, 0
-            if move:
-                item.setGeometry(QRect(QPoint(x, y), size))
+            size.setWidth(min(size.width(), width))
+            if not rows or x + size.width() > width:
+                rows.append([])
+                x = 0
+            rows[-1].append((item, size))
             x += size.width() + self._gap
-            row = max(row, size.height())
-        return y + row - area.y()
+        return rows

@@ -25,23 +25,25 @@ class Marker:
     text: str = ""
     number: int | None = None
     """Which of the places, counted from 0, is the one looked at."""
+    also: tuple[str, ...] = ()
+    """Other texts that are marked too."""
     _current: QTextCursor | None = None
 
-    def seek(self, text: str, number: int | None, colors: Colors) -> None:
-        """Mark this text from now on ("" for nothing), whatever its case."""
+    def seek(self, text: str, number: int | None, colors: Colors, also: tuple[str, ...] = ()) -> None:
+        """Mark this text from now on ("" for nothing), and ``also`` others, whatever their case."""
         if text or self.text:
-            self.text, self.number = text, number
+            self.text, self.number, self.also = text, number, also
             self.show(colors)
 
     def show(self, colors: Colors) -> None:
         """Find the places anew and mark them."""
         self._current = None
-        places = self._places()
+        places = self._places(self.text)
         if self.number is not None and places:
             # Some places of the source may be in what is not shown, such as the target of a link.
             self._current = places[min(self.number, len(places) - 1)]
         marks = []
-        for place in places:
+        for place in (*(place for text in self.also for place in self._places(text)), *places):
             mark = QTextEdit.ExtraSelection()
             mark.cursor = place
             mark.format = _format(colors, place is self._current)
@@ -61,15 +63,15 @@ class Marker:
             rect = self.widget.cursorRect(start)
         return QRect(self.widget.viewport().mapTo(self.widget, rect.topLeft()), rect.size())
 
-    def _places(self) -> list[QTextCursor]:
-        if not self.text:
+    def _places(self, text: str) -> list[QTextCursor]:
+        if not text:
             return []
         document = self.widget.document()
         places: list[QTextCursor] = []
-        place = document.find(self.text)
+        place = document.find(text)
         while not place.isNull() and len(places) < MOST_MARKS:
             places.append(place)
-            place = document.find(self.text, place)
+            place = document.find(text, place)
         return places
 
 

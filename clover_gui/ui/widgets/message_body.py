@@ -124,9 +124,10 @@ class MessageBody(QWidget):
         """What can be seen begins at ``top`` (own coordinates): headers of long code stay in sight."""
         self._parts.follow_viewport(top)
 
-    def seek(self, text: str, current: int | None = None) -> None:
-        """Mark a text ("" for none); ``current``: where in the source the place looked at begins."""
-        self._parts.seek(text, current)
+    def seek(self, text: str, current: int | None = None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text ("" for none), and ``also`` others; ``current``: where in the source the place looked
+        at begins."""
+        self._parts.seek(text, current, also)
 
     def found_rect(self) -> QRect | None:
         """Where the place looked at is drawn; None if it is not (yet)."""

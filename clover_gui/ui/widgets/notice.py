@@ -42,12 +42,17 @@ class Notice(QFrame):
         self.setObjectName("noticeBar")
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.about = ""
+        self.of_chat = False
         self.kind = NoticeKind.INFO
         self._key = ""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.closed)
         self._lasting = False
+        self.icon = QLabel()
+        self.icon.setObjectName("noticeIcon")
+        side = self.fontMetrics().height()
+        self.icon.setFixedSize(side, side)
         self.label = QLabel()
         self.label.setWordWrap(True)
         self.label.setTextFormat(Qt.TextFormat.PlainText)
@@ -60,9 +65,12 @@ class Notice(QFrame):
         self.close_button = QToolButton()
         self.close_button.setText("✕")
         self.close_button.setAutoRaise(True)
-        self.close_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # A click leaves the keyboard where the person is writing.
+        self.action_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.close_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.close_button.clicked.connect(self.closed)
         layout = QHBoxLayout(self)
+        layout.addWidget(self.icon)
         layout.addWidget(self.label, 1)
         layout.addWidget(self.action_button)
         layout.addWidget(self.close_button)
@@ -86,8 +94,10 @@ class Notice(QFrame):
         if kind is not self.kind or not self.property("kind"):
             self.kind = kind
             self.setProperty("kind", kind.value)
-            self.style().unpolish(self)
-            self.style().polish(self)
+            for part in (self, self.icon):
+                self.style().unpolish(part)
+                self.style().polish(part)
+            self.icon.setAccessibleName(_names()[kind])
         self._wait()
 
     @property
@@ -124,3 +134,11 @@ class Notice(QFrame):
         elif event.type() == QEvent.Type.FocusOut:
             QTimer.singleShot(0, self, self._wait)
         return super().eventFilter(watched, event)
+
+
+def _names() -> dict[NoticeKind, str]:
+    return {
+        NoticeKind.INFO: _("Information"),
+        NoticeKind.WARNING: _("Warning"),
+        NoticeKind.ERROR: _("Error"),
+    }

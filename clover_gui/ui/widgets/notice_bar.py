@@ -20,6 +20,8 @@ class NoticeBar(QWidget):
 
     action_triggered = Signal(str)
     closed = Signal()
+    focus_freed = Signal()
+    """What had the keyboard has gone with its notice, and no other notice has it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -40,11 +42,13 @@ class NoticeBar(QWidget):
         *,
         about: str = "",
         lasting: bool = False,
+        of_chat: bool = False,
     ) -> None:
         """Say something. ``action`` is (key, text of the button).
 
         A notice with the same text, or of the same matter (``about``), is replaced. Information ends by
-        itself after the time to read it, unless it is ``lasting``.
+        itself after the time to read it, unless it is ``lasting``. What is ``of_chat`` concerns only what is
+        on the page now, and goes with it (``leave_chat``).
         """
         same = [n for n in self.notices if (about and n.about == about) or n.text == text]
         is_news = not same or same[0].kind is not kind
@@ -52,6 +56,7 @@ class NoticeBar(QWidget):
         for other in same[1:]:
             self._remove(other)
         notice.about = about
+        notice.of_chat = of_chat
         notice.write(text, kind, action, lasting=lasting)
         if not same:
             notice.acted.connect(lambda key: self._act(notice, key))
@@ -71,6 +76,12 @@ class NoticeBar(QWidget):
     def withdraw(self, about: str) -> None:
         """What was said of this matter is over."""
         for notice in [n for n in self.notices if n.about == about]:
+            self._remove(notice)
+        self._show_or_hide()
+
+    def leave_chat(self) -> None:
+        """Another chat stands on the page: what was said of the former one is over."""
+        for notice in [n for n in self.notices if n.of_chat]:
             self._remove(notice)
         self._show_or_hide()
 
@@ -110,8 +121,11 @@ class NoticeBar(QWidget):
     # Inside
 
     def _act(self, notice: Notice, key: str) -> None:
+        had_focus = notice.action_button.hasFocus()
         self._remove(notice)
         self._show_or_hide()
+        if had_focus:
+            self.focus_freed.emit()
         self.action_triggered.emit(key)
 
     def _close(self, notice: Notice) -> None:
@@ -120,6 +134,8 @@ class NoticeBar(QWidget):
         if had_focus and self.notices:
             self.notices[0].close_button.setFocus()
         self._show_or_hide()
+        if had_focus and not self.notices:
+            self.focus_freed.emit()
 
     def _make_room(self) -> None:
         while len(self.notices) > MOST:

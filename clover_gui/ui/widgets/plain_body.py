@@ -40,6 +40,7 @@ class PlainBody(QWidget):
         self._ranges: list[tuple[int, int]] = []
         """Which part of the text each view shows."""
         self._sought: tuple[str, int | None] = ("", None)
+        self._also: tuple[str, ...] = ()
         self._rest = ""
         self._button: QPushButton | None = None
         self._timer = QTimer(self)
@@ -113,9 +114,9 @@ class PlainBody(QWidget):
         self.resize(width, y)
         return y
 
-    def seek(self, text: str, current: int | None = None) -> None:
-        """Mark a text ("" for none); ``current``: where the place looked at begins."""
-        self._sought = text, current
+    def seek(self, text: str, current: int | None = None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text ("" for none), and ``also`` others; ``current``: where the place looked at begins."""
+        self._sought, self._also = (text, current), also
         if self._button and current is not None and current >= COLLAPSED:
             self.show_all()
         for index in range(len(self._views)):
@@ -133,7 +134,7 @@ class PlainBody(QWidget):
         start, end = self._ranges[index]
         inside = current is not None and start <= current < end
         before = places_in(self._text[start:current], text) if inside else []
-        self._views[index].seek(text, len(before) if inside else None)
+        self._views[index].seek(text, len(before) if inside else None, self._also)
 
     def set_name(self, name: str) -> None:
         """What a screen reader calls the text."""

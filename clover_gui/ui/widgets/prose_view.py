@@ -108,9 +108,10 @@ class ProseView(QTextBrowser):
         self._plain = text
         self._set()
 
-    def seek(self, text: str, number: int | None) -> None:
-        """Mark a text ("" for none); ``number``: which of its places, from 0, is looked at."""
-        self._marker.seek(text, number, self._style.colors)
+    def seek(self, text: str, number: int | None, also: tuple[str, ...] = ()) -> None:
+        """Mark a text ("" for none), and ``also`` others; ``number``: which of its places, from 0, is looked
+        at."""
+        self._marker.seek(text, number, self._style.colors, also)
 
     def found_rect(self) -> QRect | None:
         """Where the place looked at is."""
