@@ -61,7 +61,8 @@ QLineEdit, QPlainTextEdit[kind="field"], QComboBox {
 QLineEdit:focus, QPlainTextEdit[kind="field"]:focus, QComboBox:focus {
     border: 2px solid $focus; padding: ${em4_less}px ${em5_less}px; }
 
-QLineEdit[kind="value"] { background: transparent; border: 1px solid transparent; padding: ${em2}px ${em3}px; }
+QLineEdit[kind="value"] {
+    background: transparent; border: 1px solid transparent; padding: ${em2}px ${em3}px; }
 QLineEdit[kind="value"][own="false"], QLineEdit[kind="value"]:disabled { color: $muted; }
 QLineEdit[kind="value"]:hover { border-color: $border; }
 QLineEdit[kind="value"]:focus { background: $background; color: $text; border: 1px solid $focus; }

@@ -313,7 +313,7 @@ def test_a_model_of_the_person_that_was_repaired_loses_only_the_record(
     shared.mkdir()
     mine, fetched = shared / "mine.gguf", shared / "from-the-hub.gguf"
     for path in (mine, fetched):
-        make_form(DIFFUSPACE, path)
+        make_form(path, DIFFUSPACE)
     write_receipt(fetched, receipt_for(fetched))
     for path in (mine, fetched):
         assert repair(path, KNOWS_QWEN).changed

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -333,6 +334,127 @@ def test_an_interrupted_move_is_offered_at_the_next_start(
     assert list(contents(data.models)) == ([] if moved else [NAME])
     assert (pending_move(data.root) is None) is (answer != "Later")
     assert settings.load(data.settings).settings.models_folder == (str(target) if moved else "")
+
+
+def test_a_disk_that_is_pulled_out_in_the_middle_is_never_done(
+    qapp: QApplication, data: DataFolder, tmp_path: Path, copying: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tried again without the disk it fails again; with the disk it goes on."""
+    target, away = tmp_path / "large disk", data.root / "unplugged"
+    (data.models / "another.gguf").write_bytes(b"GGUF" + os.urandom(1 << 16))
+    names = {NAME, "another.gguf"}
+    real = verified_copy._write
+
+    def unplug(file: object, piece: memoryview) -> None:
+        if data.models.exists() and not away.exists() and (target / "another.gguf").exists():
+            data.models.rename(away)
+            raise OSError(5, "Input/output error")
+        real(file, piece)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(verified_copy, "_write", unplug)
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        await choose(page, target, "Move", application)
+        dialog = application._desk.move.dialog
+        assert dialog is not None
+        await until(lambda: not dialog.is_working, "it fails")
+        for _round in range(2):
+            dialog.retry_button.click()
+            assert dialog.is_working
+            await until(lambda: not dialog.is_working, "it fails again")
+            assert dialog.retry_button.isVisible()
+            assert "could not be moved" in dialog.status.text()
+            assert settings.load(data.settings).settings.models_folder == ""
+            assert pending_move(data.root) is not None
+            data.models.mkdir(exist_ok=True)  # where the disk was, the second time
+        data.models.rmdir()
+        away.rename(data.models)
+        dialog.retry_button.click()
+        await until(lambda: not dialog.is_working, "it goes on")
+        assert f"The models are in {target} now" in dialog.status.text()
+        close_dialogs()
+
+    run(qapp, data, script)
+    assert set(contents(target)) == names
+    assert settings.load(data.settings).settings.models_folder == str(target)
+    assert pending_move(data.root) is None
+
+
+def test_with_the_disk_of_the_models_away_no_move_is_offered(
+    qapp: QApplication, data: DataFolder, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    settings.save(
+        data.settings, replace(settings.load(data.settings).settings, models_folder=str(disk / "models"))
+    )
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        application._desk.places.choose_target(tmp_path / "new", page)
+        box = await question()
+        assert "Is its disk connected?" in box.text()
+        assert [b.text() for b in box.findChildren(QPushButton) if b.text() == "Move"] == []
+        box.reject()
+        # As where the disk went between the question and the answer.
+        application._desk.move.start(disk / "models", tmp_path / "new", page.window())
+        dialog = application._desk.move.dialog
+        assert dialog is not None
+        await until(lambda: not dialog.is_working, "it says no")
+        assert dialog.close_button.isVisible()
+        close_dialogs()
+
+    run(qapp, data, script)
+    assert settings.load(data.settings).settings.models_folder == str(disk / "models")
+    assert not (tmp_path / "new").exists()
+
+
+def test_whatever_goes_wrong_ends_the_dialog_and_loads_the_model_again(
+    qapp: QApplication, data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_arguments: object, **_options: object) -> MoveState:
+        raise UnicodeEncodeError("utf-8", "caf\udce9", 3, 4, "surrogates not allowed")
+
+    monkeypatch.setattr("clover_gui.ui.settings.models_move.begin", broken)
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        await choose(page, tmp_path / "new", "Move", application)
+        dialog = application._desk.move.dialog
+        assert dialog is not None
+        await until(lambda: not dialog.is_working, "it says so")
+        assert "UnicodeEncodeError" in dialog.status.text()
+        dialog.close_button.click()
+        assert application._desk.move.dialog is None
+        close_dialogs()
+        await ready(window, workspace)
+        assert workspace.engine.last_settings.path == str(data.models / NAME)
+
+    run(qapp, data, script)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every name is text")
+def test_a_folder_whose_name_is_no_text(qapp: QApplication, data: DataFolder, tmp_path: Path) -> None:
+    target = tmp_path / os.fsdecode(b"caf\xe9")
+
+    async def script(window: MainWindow, workspace: Workspace, application: Application) -> None:
+        await ready(window, workspace)
+        page = await places_page(window)
+        await choose(page, target, "Move", application)
+        dialog = application._desk.move.dialog
+        assert dialog is not None
+        await until(lambda: not dialog.is_working, "the move is over")
+        assert "The models are in" in dialog.status.text()
+        close_dialogs()
+        await ready(window, workspace)
+        assert workspace.engine.last_settings.path == str(target / NAME)
+
+    run(qapp, data, script)
+    assert list(contents(target)) == [NAME]
+    assert settings.load(data.settings).settings.models_folder == str(target)
 
 
 def test_a_move_that_lacks_only_its_end_is_ended_without_a_question(
