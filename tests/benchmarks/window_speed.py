@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QApplication
 
 from clover_gui import settings
 from clover_gui.chat.events import AnswerEnded, ChatEvent, RateSample
+from clover_gui.chat.options import ChatOptions
 from clover_gui.paths import DataFolder
 from clover_gui.ui.application import Application
 from clover_gui.ui.chat.answer_display import AnswerDisplay
@@ -96,6 +97,7 @@ async def one_answer(window: MainWindow, workspace: Workspace, watch: Watch, num
     assert workspace.chat is not None
     window.chat_page.conversations.new_button.click()
     await until(lambda: workspace.chat is not None and workspace.chat.chat is None)
+    await asyncio.sleep(0.2)  # what is sent while the chat changes comes back into the field
     watch.begin()
     window.chat_page.composer.set_text(f"{number}. {QUESTION}")
     window.chat_page.composer.send_button.click()
@@ -114,7 +116,8 @@ async def measure(window: MainWindow, workspace: Workspace, arguments: argparse.
     chat, loaded = workspace.chat, workspace.engine.loaded
     assert chat is not None
     assert loaded is not None
-    setattr(chat._answers, "_values", lambda _thinking: (GREEDY, ENDLESS))  # noqa: B010
+    setattr(ChatOptions, "sampling", lambda _options, _usual: GREEDY)  # noqa: B010
+    setattr(ChatOptions, "limits", lambda _options: ENDLESS)  # noqa: B010
     watch = Watch(lambda show: setattr(AnswerDisplay, "show", show), arguments.tokens)
     bare = Bare(arguments.model, arguments.tokens, loaded.threads)
     profile = cProfile.Profile() if arguments.profile else None
